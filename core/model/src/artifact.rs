@@ -1,0 +1,128 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{DeviceId, JobName, TenantName};
+
+/// A plan's place in history. Generations only grow.
+#[derive(
+    Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Generation(pub u64);
+
+impl Generation {
+    /// The one after this.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A language a device is configured in.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// FRRouting 8.4: BGP and EVPN of a Linux switch or host.
+    Frr,
+    /// Cisco NX-OS: EVPN and security groups.
+    Nxos,
+    /// Bridges, VXLAN devices and neighbours of a Linux VTEP.
+    Linux,
+    /// The packet program's policy.
+    Table,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Frr, Self::Nxos, Self::Linux, Self::Table];
+
+    /// The word for it, also used as a file name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Frr => "frr",
+            Self::Nxos => "nxos",
+            Self::Linux => "linux",
+            Self::Table => "table",
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|dialect| dialect.as_str() == text)
+            .ok_or("a dialect is frr, nxos, linux or table")
+    }
+}
+
+/// What one device holds, or shall hold, in one dialect.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Artifact {
+    /// Whose it is.
+    pub device: DeviceId,
+    /// The language of its text.
+    pub dialect: Dialect,
+    /// The plan it came from.
+    pub generation: Generation,
+    /// Its text in order. Each part can be read by itself.
+    pub parts: Vec<PartText>,
+}
+
+/// One part of an artifact.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PartText {
+    /// What it is about.
+    pub part: Part,
+    /// Whole lines.
+    pub text: String,
+}
+
+/// What a part of an artifact is about. A change of one job touches only its own parts.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Part {
+    /// The device itself and its sessions.
+    Head,
+    /// A tenant's VRF.
+    Tenant(TenantName),
+    /// A job's segment and endpoints.
+    Job(JobName),
+    /// Everything: text taken from a device, which does not tell where its parts begin.
+    Whole,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Head => f.write_str("head"),
+            Self::Tenant(tenant) => write!(f, "tenant {tenant}"),
+            Self::Job(job) => write!(f, "job {job}"),
+            Self::Whole => f.write_str("whole"),
+        }
+    }
+}
+
+impl Artifact {
+    /// The text a device is sent.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.parts.iter().map(|part| part.text.as_str()).collect()
+    }
+}

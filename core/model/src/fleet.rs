@@ -1,0 +1,369 @@
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use wire::Mac;
+
+use crate::{Asn, Dialect, Name, Port};
+
+/// Everything that exists, expanded from the models people write: each node, switch and link.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Fleet {
+    /// What the document is called.
+    pub name: SmolStr,
+    /// The AS in front of every route target.
+    pub target_asn: u16,
+    /// Places, each under one law.
+    pub sites: Vec<Site>,
+    /// Fabric domains: leaves joined by spines. A job never leaves its pod.
+    pub pods: Vec<Pod>,
+    /// Kinds of nodes.
+    pub node_models: Vec<NodeModel>,
+    /// Machines with GPUs, in order of pod, rack and place in the rack.
+    pub nodes: Vec<Node>,
+    /// Leaves, spines and cores.
+    pub switches: Vec<Switch>,
+    /// Cables between switches.
+    pub links: Vec<Link>,
+}
+
+macro_rules! index {
+    ($(#[$doc:meta] $name:ident)*) => {$(
+        #[$doc]
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The position in the fleet's list.
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+index! {
+    /// A site of this fleet.
+    SiteId
+    /// A pod of this fleet.
+    PodId
+    /// A kind of node of this fleet.
+    NodeModelId
+    /// A node of this fleet.
+    NodeId
+    /// A switch of this fleet.
+    SwitchId
+    /// Anything that is configured: first all switches, then all nodes.
+    DeviceId
+}
+
+/// A place under one law.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Site {
+    /// Its name.
+    pub name: Name,
+    /// Whose law holds there, such as `NL`.
+    pub jurisdiction: SmolStr,
+    /// Core or edge.
+    pub kind: SiteKind,
+}
+
+/// What a site is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SiteKind {
+    /// A data centre.
+    Core,
+    /// Near to users.
+    Edge,
+}
+
+/// A fabric domain.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Pod {
+    /// Its name, with the site in front.
+    pub name: Name,
+    /// Where it stands.
+    pub site: SiteId,
+}
+
+/// A kind of node.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NodeModel {
+    /// What it is called in the document.
+    pub name: Name,
+    /// Its GPUs.
+    pub gpu: GpuModel,
+    /// How many GPUs it has.
+    pub gpus: u16,
+    /// Its interfaces in the compute fabric. The GPU with number `g` uses `g * nics / gpus`.
+    pub nics: Vec<Nic>,
+    /// What runs on it unless the node says otherwise.
+    pub versions: Versions,
+}
+
+/// A kind of GPU, such as `H100-80GB`, and its board, such as `HGX-H100/H200-8GPU`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct GpuModel {
+    /// The product.
+    pub product: SmolStr,
+    /// The baseboard, whose table says which NVLink partitions can be.
+    pub board: SmolStr,
+}
+
+/// A network interface of a kind of node.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Nic {
+    /// Its speed in bits a second.
+    pub rate_bps: u64,
+    /// How many virtual functions it can have.
+    pub vfs: u16,
+    /// The NUMA node it hangs on.
+    pub numa: u16,
+    /// Its IOMMU group.
+    pub iommu_group: u16,
+}
+
+/// What runs on a node.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Versions {
+    /// The GPU driver.
+    pub driver: SmolStr,
+    /// The kernel.
+    pub kernel: SmolStr,
+    /// The board's firmware.
+    pub firmware: SmolStr,
+    /// The container toolkit.
+    pub toolkit: SmolStr,
+    /// Whether it booted securely.
+    pub secure_boot: bool,
+}
+
+/// A machine with GPUs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Node {
+    /// Its name, unique in the fleet.
+    pub name: Name,
+    /// Its fabric domain.
+    pub pod: PodId,
+    /// Its rack.
+    pub rack: Name,
+    /// Its kind.
+    pub model: NodeModelId,
+    /// Which nodes its GPUs reach by NVLink: its own name for HGX, its rack's for NVL72.
+    pub nvlink_domain: Name,
+    /// What runs on it.
+    pub versions: Versions,
+    /// Whether work may be put on it.
+    pub health: Health,
+    /// Where its packets are judged.
+    pub enforcement: Enforcement,
+    /// Its own tunnel endpoint; present exactly when it is enforced on the host or DPU.
+    pub vtep: Option<Vtep>,
+    /// Where each of its interfaces is plugged in, in order.
+    pub uplinks: Vec<Uplink>,
+}
+
+/// Whether work may be put on a node.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Health {
+    /// It may.
+    #[default]
+    Good,
+    /// What runs may go on; nothing new.
+    Draining,
+    /// Nothing.
+    Failed,
+}
+
+/// Where an endpoint's packets are judged.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Enforcement {
+    /// On the leaf switch it is plugged into.
+    Leaf,
+    /// By the packet program in the host's kernel.
+    Host,
+    /// By the packet program on the host's DPU.
+    Dpu,
+}
+
+/// A tunnel endpoint and BGP speaker.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Vtep {
+    /// Its loopback: tunnel source, router id and the first half of its route distinguishers.
+    pub address: Ipv4Addr,
+    /// Its autonomous system.
+    pub asn: Asn,
+}
+
+/// Where one interface of a node is plugged in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Uplink {
+    /// The leaf.
+    pub leaf: SwitchId,
+    /// The leaf's port.
+    pub port: Port,
+    /// The interface's Ethernet address.
+    pub mac: Mac,
+    /// The leaf's address on this cable; the node has the next one (a /31, RFC 3021).
+    /// Present exactly when the node is a tunnel endpoint itself.
+    pub leaf_address: Option<Ipv4Addr>,
+}
+
+/// A switch.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Switch {
+    /// Its name, unique in the fleet.
+    pub name: Name,
+    /// Where it stands.
+    pub site: SiteId,
+    /// Its pod; a core switch joins pods and has none.
+    pub pod: Option<PodId>,
+    /// What it does.
+    pub role: SwitchRole,
+    /// How it is configured.
+    pub dialect: SwitchDialect,
+    /// Its loopback and AS.
+    pub vtep: Vtep,
+}
+
+/// What a switch does.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SwitchRole {
+    /// Nodes are plugged into it.
+    Leaf,
+    /// Joins the leaves of a pod.
+    Spine,
+    /// Joins the pods of a site.
+    Core,
+}
+
+/// How a switch is configured.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SwitchDialect {
+    /// Linux with FRR, and the packet program where it is a tunnel endpoint.
+    Frr,
+    /// Cisco NX-OS.
+    Nxos,
+}
+
+/// A cable between two switches.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Link {
+    /// The lower end: the leaf, or the spine below a core.
+    pub a: LinkEnd,
+    /// The upper end.
+    pub b: LinkEnd,
+}
+
+/// One end of a cable.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LinkEnd {
+    /// The switch.
+    pub switch: SwitchId,
+    /// Its port.
+    pub port: Port,
+    /// Its address; the two ends share a /31 (RFC 3021).
+    pub address: Ipv4Addr,
+}
+
+impl Fleet {
+    /// The device that is this switch.
+    #[must_use]
+    pub const fn switch_device(&self, switch: SwitchId) -> DeviceId {
+        DeviceId(switch.0)
+    }
+
+    /// The device that is this node.
+    #[must_use]
+    pub const fn node_device(&self, node: NodeId) -> DeviceId {
+        DeviceId(self.switches.len() as u32 + node.0)
+    }
+
+    /// The switch that is this device, or the node.
+    #[must_use]
+    pub fn at(&self, device: DeviceId) -> Result<&Switch, &Node> {
+        match self.switches.get(device.index()) {
+            Some(switch) => Ok(switch),
+            None => Err(&self.nodes[device.index() - self.switches.len()]),
+        }
+    }
+
+    /// The node that is this device, unless it is a switch.
+    #[must_use]
+    pub fn node_of(&self, device: DeviceId) -> Option<NodeId> {
+        (device.index() >= self.switches.len())
+            .then(|| NodeId(device.0 - self.switches.len() as u32))
+    }
+
+    /// What a device is called.
+    #[must_use]
+    pub fn device_name(&self, device: DeviceId) -> &Name {
+        match self.at(device) {
+            Ok(switch) => &switch.name,
+            Err(node) => &node.name,
+        }
+    }
+
+    /// A device's loopback and AS, if it has them: a node that is enforced at its leaf has none.
+    #[must_use]
+    pub fn vtep(&self, device: DeviceId) -> Option<Vtep> {
+        match self.at(device) {
+            Ok(switch) => Some(switch.vtep),
+            Err(node) => node.vtep,
+        }
+    }
+
+    /// Every device that is configured: all switches, and the nodes that are tunnel endpoints.
+    pub fn devices(&self) -> impl Iterator<Item = DeviceId> {
+        let switches = (0..self.switches.len() as u32).map(DeviceId);
+        let nodes = (0..self.nodes.len() as u32).map(NodeId);
+        switches.chain(
+            nodes
+                .filter(|node| self.nodes[node.index()].vtep.is_some())
+                .map(|node| self.node_device(node)),
+        )
+    }
+
+    /// The dialects a device is configured in.
+    #[must_use]
+    pub fn dialects(&self, device: DeviceId) -> &'static [Dialect] {
+        match self.at(device) {
+            Ok(Switch { dialect: SwitchDialect::Nxos, .. }) => &[Dialect::Nxos],
+            Ok(Switch { role: SwitchRole::Leaf, .. }) | Err(_) => {
+                &[Dialect::Frr, Dialect::Linux, Dialect::Table]
+            }
+            Ok(_) => &[Dialect::Frr],
+        }
+    }
+
+    /// Where an interface's packets are judged: the device, and its port towards the interface.
+    #[must_use]
+    pub fn enforcement_point(&self, node: NodeId, nic: u16) -> (DeviceId, Port) {
+        let node_at = &self.nodes[node.index()];
+        match node_at.enforcement {
+            Enforcement::Leaf => {
+                let uplink = &node_at.uplinks[usize::from(nic)];
+                (self.switch_device(uplink.leaf), uplink.port)
+            }
+            Enforcement::Host | Enforcement::Dpu => (self.node_device(node), Port::Rep(nic)),
+        }
+    }
+}
+
+impl fmt::Display for Enforcement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Leaf => "leaf",
+            Self::Host => "host",
+            Self::Dpu => "dpu",
+        })
+    }
+}

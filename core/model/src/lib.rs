@@ -1,0 +1,27 @@
+//! What are things called, and what exists?
+//!
+//! Takes: nothing. Gives: names, numbers, the fleet, tenants, jobs and artifacts.
+//! Never: behaves.
+
+mod artifact;
+mod fleet;
+mod job;
+mod names;
+mod numbers;
+mod owners;
+mod tenant;
+
+pub use artifact::{Artifact, Dialect, Generation, Part, PartText};
+pub use fleet::{
+    DeviceId, Enforcement, Fleet, GpuModel, Health, Link, LinkEnd, Node, NodeId, NodeModel,
+    NodeModelId, Nic, Pod, PodId, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId,
+    SwitchRole, Uplink, Versions, Vtep,
+};
+pub use job::{Job, NicRef, Permit, Protocol, Service, Side, TrafficClass, Want};
+pub use names::{JobName, Name, NotAName, TenantName, VrfName};
+pub use numbers::{
+    Asn, NotAPort, NotARate, NotARouteTarget, NotAnRd, NotAVlan, Port, Rate, RouteDistinguisher,
+    RouteTarget, Vlan,
+};
+pub use owners::{Consent, Owners};
+pub use tenant::{Grade, Guardrail, Limits, NotAGrade, Tenant, VersionPolicy};

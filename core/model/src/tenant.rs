@@ -1,0 +1,129 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use ipnet::Ipv4Net;
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use crate::{Name, Rate, TenantName};
+
+/// Somebody whose things are kept apart from everybody else's.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Tenant {
+    /// Its place in the tree.
+    pub name: TenantName,
+    /// What it may share with others.
+    pub grade: Grade,
+    /// Addresses its endpoints are numbered from; they may overlap other tenants'. Inherited
+    /// from the tenant above when empty there is a refusal, so this is never empty for a tenant
+    /// with jobs.
+    pub pools: Vec<Ipv4Net>,
+    /// The bandwidth it always has.
+    pub guarantee: Option<Rate>,
+    /// The bandwidth it never exceeds.
+    pub ceiling: Option<Rate>,
+    /// How many GPUs it and all below it may hold.
+    pub quota_gpus: Option<u32>,
+    /// What it demands of a node's software.
+    pub versions: VersionPolicy,
+    /// Where its data may be; empty means anywhere.
+    pub jurisdictions: Vec<SmolStr>,
+    /// Groups of the identity provider whose members act for it.
+    pub groups: Vec<SmolStr>,
+}
+
+/// What a tenant may share with others, strictest first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// Nothing inside the fabric domain.
+    Domain,
+    /// The fabric; not the host.
+    Node,
+    /// The host through a VM; not the GPU.
+    Gpu,
+    /// The GPU through MIG or SR-IOV; timing can leak.
+    Slice,
+    /// Time slices, only with others who consented.
+    Shared,
+}
+
+impl Grade {
+    /// All grades, strictest first.
+    pub const ALL: [Self; 5] = [Self::Domain, Self::Node, Self::Gpu, Self::Slice, Self::Shared];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Domain => "domain",
+            Self::Node => "node",
+            Self::Gpu => "gpu",
+            Self::Slice => "slice",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+impl fmt::Display for Grade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Grade {
+    type Err = NotAGrade;
+
+    fn from_str(text: &str) -> Result<Self, NotAGrade> {
+        Self::ALL.into_iter().find(|grade| grade.as_str() == text).ok_or(NotAGrade)
+    }
+}
+
+/// The word is no grade.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NotAGrade;
+
+impl fmt::Display for NotAGrade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a grade is domain, node, gpu, slice or shared")
+    }
+}
+
+impl std::error::Error for NotAGrade {}
+
+/// The least versions a tenant accepts, by component (`driver`, `kernel`, `firmware`, `toolkit`),
+/// and whether secure boot must be on.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct VersionPolicy {
+    /// Component and the least version of it.
+    pub at_least: BTreeMap<SmolStr, SmolStr>,
+    /// Whether the node must have booted securely.
+    pub secure_boot: bool,
+}
+
+/// A rule for a tenant and everything below it that no document below can weaken.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Guardrail {
+    /// What the document is called.
+    pub name: Name,
+    /// The tenant it holds for, and all below; none means every tenant.
+    pub tenant: Option<TenantName>,
+    /// The rule.
+    pub limits: Limits,
+}
+
+/// What a guardrail demands. What is not named is not limited.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Limits {
+    /// No tenant may have a weaker grade than this.
+    pub weakest_grade: Option<Grade>,
+    /// No tenant may hold more GPUs than this.
+    pub max_gpus: Option<u32>,
+    /// No tenant may have a ceiling above this, nor none at all.
+    pub max_ceiling: Option<Rate>,
+    /// The only places data may be.
+    pub jurisdictions: Option<Vec<SmolStr>>,
+    /// Whether permits with tenants outside this subtree are refused.
+    pub no_foreign_permits: bool,
+}

@@ -1,0 +1,109 @@
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
+use smol_str::SmolStr;
+use wire::{Mac, Tag, Vni};
+
+/// One local fact, and the line that says it.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Claim {
+    /// The line, counted from 1 in the text that was read.
+    pub line: u32,
+    /// What it says.
+    pub fact: Fact,
+}
+
+/// A bridge domain as its device calls it: `100` for a VLAN, `br1001` for a Linux bridge.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Bridge(pub SmolStr);
+
+/// Whose routes a distinguisher or target is about.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Scope {
+    /// The segment with this VNI.
+    Segment(Vni),
+    /// The VRF with this name.
+    Vrf(VrfName),
+}
+
+/// What a line of a configuration can say. The same words for every dialect.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[allow(missing_docs, reason = "each variant's sentence names its fields")]
+pub enum Fact {
+    // The device among its neighbours.
+    /// The device speaks BGP as this AS.
+    LocalAs(Asn),
+    /// The device has this address on a cable.
+    CableAddress(Ipv4Addr),
+    /// The device expects this neighbour.
+    Neighbor { address: Ipv4Addr, remote: Asn },
+    /// The device exchanges underlay routes with this neighbour.
+    UnderlayWith(Ipv4Addr),
+    /// The device exchanges EVPN routes with this neighbour.
+    EvpnWith(Ipv4Addr),
+    /// The device announces this address to the underlay.
+    Announces(Ipv4Addr),
+    /// The device tells its EVPN neighbours what it has.
+    AdvertisesEvpn,
+    /// The device's tunnels come from this address.
+    Vtep(Ipv4Addr),
+
+    // Segments and VRFs.
+    /// The bridge domain is the segment with this VNI.
+    SegmentOf { bridge: Bridge, vni: Vni },
+    /// The bridge domain is routed in this VRF.
+    RoutedIn { bridge: Bridge, vrf: VrfName },
+    /// The device is the gateway of the bridge domain.
+    Gateway { bridge: Bridge, address: Ipv4Addr, prefix: u8 },
+    /// Tunnels with this VNI end here.
+    TunnelEnds(Vni),
+    /// Tunnels with this VNI carry and accept group tags.
+    Tagged(Vni),
+    /// A tunnel device with this VNI sends from this address.
+    TunnelFrom { vni: Vni, address: Ipv4Addr },
+    /// Addresses behind this VNI are learned from packets instead of from EVPN.
+    Learns(Vni),
+    /// The VRF's routed traffic has this VNI.
+    VrfVni { vrf: VrfName, vni: Vni },
+    /// Routes of this scope carry this distinguisher.
+    Distinguisher { scope: Scope, rd: RouteDistinguisher },
+    /// Routes with this target come in.
+    Imports { scope: Scope, target: RouteTarget },
+    /// Routes go out with this target.
+    Exports { scope: Scope, target: RouteTarget },
+    /// The device chooses targets by itself.
+    AutomaticTarget(Scope),
+
+    // Endpoints.
+    /// The port is in this bridge domain.
+    Attached { port: Port, bridge: Bridge },
+    /// The port lets only bound sources pass.
+    Guarded(Port),
+    /// This address and Ethernet address are behind this port of this bridge domain, and may
+    /// speak from there.
+    Bound { port: Port, bridge: Bridge, address: Ipv4Addr, mac: Mac },
+
+    // Policy of a switch with groups.
+    /// These addresses of the VRF are in this group.
+    InGroup { vrf: VrfName, addresses: Ipv4Net, tag: Tag },
+    /// The VRF drops what no rule allows.
+    DeniesByDefault(VrfName),
+    /// In this VRF the two groups may speak: the first asks, the second answers.
+    Contract { vrf: VrfName, client: Tag, provider: Tag, service: Service },
+
+    // Policy of the packet program.
+    /// The program drops what no entry allows, also what carries no tag.
+    TableDeniesByDefault,
+    /// Frames with this VNI are judged in this space.
+    TableSpace { space: VrfName, vni: Vni },
+    /// An endpoint of this device.
+    TableEndpoint { space: VrfName, address: Ipv4Addr, mac: Mac, port: Port, tag: Tag },
+    /// Endpoints elsewhere: all addresses from the first to the last are behind this tunnel
+    /// endpoint with this tag.
+    TablePeers { space: VrfName, first: Ipv4Addr, last: Ipv4Addr, vtep: Ipv4Addr, tag: Tag },
+    /// In this space the two groups may speak: the first asks, the second answers.
+    TablePermit { space: VrfName, client: Tag, provider: Tag, service: Service },
+    /// What a tenant's packets are guaranteed and limited to, in bits a second.
+    TableRate { space: VrfName, guarantee_bps: Option<u64>, ceiling_bps: Option<u64> },
+}
