@@ -13,14 +13,14 @@ mod tenant;
 
 pub use artifact::{Artifact, Dialect, Generation, Part, PartText};
 pub use fleet::{
-    DeviceId, Enforcement, Fleet, GpuModel, Health, Link, LinkEnd, Node, NodeId, NodeModel,
-    NodeModelId, Nic, Pod, PodId, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId,
-    SwitchRole, Uplink, Versions, Vtep,
+    DeviceId, Enforcement, Fleet, GpuModel, Health, Link, LinkEnd, Nic, Node, NodeId, NodeModel,
+    NodeModelId, Pod, PodId, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId, SwitchRole,
+    Uplink, Versions, Vtep,
 };
 pub use job::{Job, NicRef, Permit, Protocol, Service, Side, TrafficClass, Want};
 pub use names::{JobName, Name, NotAName, TenantName, VrfName};
 pub use numbers::{
-    Asn, NotAPort, NotARate, NotARouteTarget, NotAnRd, NotAVlan, Port, Rate, RouteDistinguisher,
+    Asn, NotAPort, NotARate, NotARouteTarget, NotAVlan, NotAnRd, Port, Rate, RouteDistinguisher,
     RouteTarget, Vlan,
 };
 pub use owners::{Consent, Owners};

@@ -49,7 +49,9 @@ impl TenantName {
     /// The tenant above, unless this is a root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.into()))
+        self.0
+            .rsplit_once('/')
+            .map(|(parent, _)| Self(parent.into()))
     }
 
     /// This tenant and all above it, nearest first.
@@ -62,7 +64,11 @@ impl FromStr for Name {
     type Err = NotAName;
 
     fn from_str(text: &str) -> Result<Self, NotAName> {
-        if is_label(text) { Ok(Self(text.into())) } else { Err(NotAName(text.into())) }
+        if is_label(text) {
+            Ok(Self(text.into()))
+        } else {
+            Err(NotAName(text.into()))
+        }
     }
 }
 
@@ -83,7 +89,10 @@ impl FromStr for JobName {
 
     fn from_str(text: &str) -> Result<Self, NotAName> {
         let (tenant, name) = text.rsplit_once('/').ok_or_else(|| NotAName(text.into()))?;
-        Ok(Self { tenant: tenant.parse()?, name: name.parse()? })
+        Ok(Self {
+            tenant: tenant.parse()?,
+            name: name.parse()?,
+        })
     }
 }
 

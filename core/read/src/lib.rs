@@ -4,6 +4,10 @@
 //! says it. Never: skips a line it does not know.
 
 mod claim;
+mod frr;
+mod linux;
+mod nxos;
+mod table;
 
 pub use claim::{Bridge, Claim, Fact, Scope};
 
@@ -34,6 +38,10 @@ pub struct Unknown {
 /// Reads a text in its dialect.
 #[must_use]
 pub fn claims(dialect: Dialect, text: &str) -> Reading {
-    let _ = (dialect, text);
-    Reading::default()
+    match dialect {
+        Dialect::Frr => frr::read(text),
+        Dialect::Nxos => nxos::read(text),
+        Dialect::Linux => linux::read(text),
+        Dialect::Table => table::read(text),
+    }
 }

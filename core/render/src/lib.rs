@@ -1,1 +1,85 @@
-//! (in building)
+//! How is that said to each device?
+//!
+//! Takes: a plan. Gives: artifacts, one for each device and dialect, in parts.
+//! Never: fails; makes a choice.
+
+mod frr;
+mod linux;
+mod nxos;
+mod table;
+
+use model::{Artifact, DeviceId, Dialect, Part, PartText};
+use plan::Plan;
+
+/// Every artifact of every device, in the order of devices and dialects.
+#[must_use]
+pub fn all(plan: &Plan) -> Vec<Artifact> {
+    let fleet = &plan.fleet;
+    fleet
+        .devices()
+        .flat_map(|device| {
+            fleet
+                .dialects(device)
+                .iter()
+                .map(move |&dialect| (device, dialect))
+        })
+        .map(|(device, dialect)| artifact(plan, device, dialect))
+        .collect()
+}
+
+/// One artifact.
+#[must_use]
+pub fn artifact(plan: &Plan, device: DeviceId, dialect: Dialect) -> Artifact {
+    let parts: Vec<Part> = match plan.devices.get(&device) {
+        Some(seated) => seated.parts().collect(),
+        None => vec![Part::Head],
+    };
+    let parts = parts
+        .into_iter()
+        .filter_map(|part| {
+            let text = self::part(plan, device, dialect, &part)?;
+            Some(PartText { part, text })
+        })
+        .collect();
+    Artifact {
+        device,
+        dialect,
+        generation: plan.generation,
+        parts,
+    }
+}
+
+/// The text of one part of an artifact, or none if the plan has nothing to say there.
+#[must_use]
+pub fn part(plan: &Plan, device: DeviceId, dialect: Dialect, part: &Part) -> Option<String> {
+    let mut text = String::new();
+    match part {
+        Part::Head => match dialect {
+            Dialect::Frr => frr::head(plan, device, &mut text),
+            Dialect::Nxos => nxos::head(plan, device, &mut text),
+            Dialect::Linux => linux::head(plan, device, &mut text),
+            Dialect::Table => table::head(plan, device, &mut text),
+        },
+        Part::Tenant(name) => {
+            let tenant = plan.tenants.get(name)?;
+            match dialect {
+                Dialect::Frr => frr::tenant(plan, device, name, tenant, &mut text),
+                Dialect::Nxos => nxos::tenant(plan, device, name, tenant, &mut text),
+                Dialect::Linux => linux::tenant(plan, device, name, tenant, &mut text),
+                Dialect::Table => table::tenant(plan, device, name, tenant, &mut text),
+            }
+        }
+        Part::Job(name) => {
+            let job = plan.jobs.get(name)?;
+            let group = &job.groups[*plan.devices.get(&device)?.jobs.get(name)?];
+            match dialect {
+                Dialect::Frr => frr::job(plan, name, job, group, &mut text),
+                Dialect::Nxos => nxos::job(plan, name, job, group, &mut text),
+                Dialect::Linux => linux::job(plan, name, job, group, &mut text),
+                Dialect::Table => table::job(plan, name, job, group, &mut text),
+            }
+        }
+        Part::Whole => return None,
+    }
+    Some(text)
+}

@@ -1,1 +1,30 @@
-//! (in building)
+//! What do devices hold?
+//!
+//! Takes: devices. Gives: the text they hold. Never: changes anything; understands it.
+
+use model::{DeviceId, Dialect, Generation};
+
+/// What a device holds in one dialect.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Held {
+    /// The plan it was sent with.
+    pub generation: Generation,
+    /// Every line of it.
+    pub text: String,
+}
+
+/// Devices that can be asked what they hold.
+pub trait Holds {
+    /// What the device holds in this dialect; none if it was never sent anything.
+    fn held(&self, device: DeviceId, dialect: Dialect) -> Result<Option<Held>, Unreachable>;
+}
+
+/// The device did not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{device} does not answer")]
+pub struct Unreachable {
+    /// What it is called.
+    pub device: model::Name,
+    /// What failed.
+    pub source: std::io::Error,
+}
