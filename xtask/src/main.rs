@@ -1,1 +1,85 @@
-fn main() {}
+//! The repository's own checks and chores: `cargo xtask`.
+//!
+//! Takes: a chore. Gives: its output, and an exit code: 0 done, 1 something was found, 2 the
+//! machine failed us, 64 wrong usage. Never: knows what the rooms do.
+
+mod fuzz;
+#[cfg(test)]
+mod house;
+mod setup;
+mod shell;
+mod test;
+
+use std::env;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <chore>
+
+  setup                              install what the checks need; does nothing the second time
+  test                               every check of this repository, in order
+  fuzz [--target T] [--seconds N]    feed the parsers what nobody would write; all of them, and
+                                     60 seconds each, unless told otherwise
+  bench [argument]...                measure in release mode; `cargo xtask bench --help` says more
+";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match chore(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprint!("{}", failure.text());
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn chore(words: &[&str]) -> Result<(), Failure> {
+    match words {
+        ["setup"] => setup::run(),
+        ["test"] => test::run(),
+        ["fuzz", options @ ..] => fuzz::run(&fuzz::Wish::from_words(options)?),
+        ["bench", options @ ..] => bench(options),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(Failure::Usage(USAGE.to_owned())),
+    }
+}
+
+/// Debug builds tell nothing about speed, so the benches have no other way in than this one.
+fn bench(options: &[&str]) -> Result<(), Failure> {
+    let mut line = vec!["cargo", "run", "--quiet", "--release", "--package", "bench", "--"];
+    line.extend(options);
+    shell::run(&line)
+}
+
+/// Why a chore did not end well.
+enum Failure {
+    /// A check found something; what it was has been printed.
+    Found,
+    /// The machine failed us.
+    Broken(String),
+    /// Nobody knows what was meant.
+    Usage(String),
+}
+
+impl Failure {
+    fn text(&self) -> String {
+        match self {
+            Self::Found => String::new(),
+            Self::Broken(why) => format!("{why}\n"),
+            Self::Usage(usage) => usage.clone(),
+        }
+    }
+
+    const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Found => 1,
+            Self::Broken(_) => 2,
+            Self::Usage(_) => 64,
+        }
+    }
+}

@@ -3,10 +3,30 @@
 //! Takes: documents. Gives: an [`Intent`] in which every name leads somewhere, or all refusals.
 //! Never: decides.
 
+mod document;
+mod fleet;
+mod form;
+pub mod generate;
+mod guardrail;
+mod job;
+mod near;
+mod permit;
+mod problem;
+mod refusal;
+mod tenant;
+mod tree;
+mod version;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Consent, Fleet, Job, JobName, Permit, Tenant, TenantName};
+
+pub use problem::Problem;
+pub use refusal::{Place, Refusal};
+
+use document::Papers;
+use refusal::Refusals;
 
 /// What people wrote, checked and with everything inherited filled in.
 #[derive(Clone, Debug)]
@@ -21,4 +41,35 @@ pub struct Intent {
     pub consents: Vec<Consent>,
     /// Permits that wait for the other side; they open nothing.
     pub pending: Vec<Permit>,
+}
+
+/// The text of one file and what to call it.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The name that refusals give.
+    pub file: &'a str,
+    /// YAML or JSON, any number of documents.
+    pub text: &'a str,
+}
+
+/// Reads all documents together: they may refer to each other across files, in any order.
+/// The refusals are all that one run can find, in the order of files and places.
+pub fn load(sources: &[Source<'_>]) -> Result<Intent, Vec<Refusal>> {
+    let mut out = Refusals::new(sources);
+    let papers = Papers::read(sources, &mut out);
+    let fleet = fleet::read(&papers, &mut out);
+    let guardrails = guardrail::read(&papers, &mut out);
+    let tenants = tenant::read(&papers, &guardrails, &mut out);
+    let jobs = job::read(&papers, fleet.as_ref(), &tenants, &mut out);
+    let (consents, pending) = permit::read(&papers, &guardrails, &jobs, &mut out);
+    match fleet {
+        Some(fleet) if out.is_empty() => Ok(Intent {
+            fleet: Arc::new(fleet),
+            tenants: tenants.accepted(),
+            jobs: jobs.accepted(),
+            consents,
+            pending,
+        }),
+        _ => Err(out.sorted()),
+    }
 }

@@ -288,7 +288,6 @@ impl Fleet {
     }
 
     /// The switch that is this device, or the node.
-    #[must_use]
     pub fn at(&self, device: DeviceId) -> Result<&Switch, &Node> {
         match self.switches.get(device.index()) {
             Some(switch) => Ok(switch),

@@ -171,18 +171,18 @@ impl FromStr for Port {
     type Err = NotAPort;
 
     fn from_str(text: &str) -> Result<Self, NotAPort> {
-        let kinds: [(&str, fn(u16) -> Self); 4] = [
-            ("Ethernet1/", Self::Ethernet),
-            ("swp", Self::Swp),
-            ("rep", Self::Rep),
-            ("nic", Self::Nic),
-        ];
-        for (prefix, kind) in kinds {
-            if let Some(number) = text.strip_prefix(prefix) {
-                return number.parse().map(kind).map_err(|_| NotAPort);
-            }
+        let number = |digits: &str| digits.parse().map_err(|_| NotAPort);
+        if let Some(digits) = text.strip_prefix("Ethernet1/") {
+            number(digits).map(Self::Ethernet)
+        } else if let Some(digits) = text.strip_prefix("swp") {
+            number(digits).map(Self::Swp)
+        } else if let Some(digits) = text.strip_prefix("rep") {
+            number(digits).map(Self::Rep)
+        } else if let Some(digits) = text.strip_prefix("nic") {
+            number(digits).map(Self::Nic)
+        } else {
+            Err(NotAPort)
         }
-        Err(NotAPort)
     }
 }
 
@@ -217,7 +217,7 @@ impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let largest = UNITS
             .iter()
-            .find(|(_, unit)| self.bps >= *unit && self.bps % unit == 0);
+            .find(|(_, unit)| self.bps >= *unit && self.bps.is_multiple_of(*unit));
         match largest {
             Some((name, unit)) => write!(f, "{}{name}", self.bps / unit),
             None => write!(f, "{}bps", self.bps),

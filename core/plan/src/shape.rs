@@ -10,7 +10,7 @@ use model::{
 use wire::{Mac, Tag, Vni};
 
 /// What shall be. Nothing in it is left to choose.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {
     /// Its place in history.
     pub generation: Generation,
@@ -100,6 +100,12 @@ impl DevicePlan {
     #[must_use]
     pub fn tenants(&self) -> BTreeSet<&TenantName> {
         self.jobs.keys().map(|job| &job.tenant).collect()
+    }
+
+    /// Whether a job of this tenant is among them.
+    #[must_use]
+    pub fn has_tenant(&self, tenant: &TenantName) -> bool {
+        self.jobs.keys().any(|job| job.tenant == *tenant)
     }
 
     /// The parts of every artifact of this device, in order.

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
@@ -17,6 +18,12 @@ pub struct Claim {
 /// A bridge domain as its device calls it: `100` for a VLAN, `br1001` for a Linux bridge.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Bridge(pub SmolStr);
+
+impl fmt::Display for Bridge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
 
 /// Whose routes a distinguisher or target is about.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -55,11 +62,7 @@ pub enum Fact {
     /// The bridge domain is routed in this VRF.
     RoutedIn { bridge: Bridge, vrf: VrfName },
     /// The device is the gateway of the bridge domain.
-    Gateway {
-        bridge: Bridge,
-        address: Ipv4Addr,
-        prefix: u8,
-    },
+    Gateway { bridge: Bridge, address: Ipv4Addr, prefix: u8 },
     /// Tunnels with this VNI end here.
     TunnelEnds(Vni),
     /// Tunnels with this VNI carry and accept group tags.
@@ -68,13 +71,12 @@ pub enum Fact {
     TunnelFrom { vni: Vni, address: Ipv4Addr },
     /// Addresses behind this VNI are learned from packets instead of from EVPN.
     Learns(Vni),
+    /// A tunnel device with this VNI is in this VRF.
+    RoutedTunnel { vrf: VrfName, vni: Vni },
     /// The VRF's routed traffic has this VNI.
     VrfVni { vrf: VrfName, vni: Vni },
     /// Routes of this scope carry this distinguisher.
-    Distinguisher {
-        scope: Scope,
-        rd: RouteDistinguisher,
-    },
+    Distinguisher { scope: Scope, rd: RouteDistinguisher },
     /// Routes with this target come in.
     Imports { scope: Scope, target: RouteTarget },
     /// Routes go out with this target.
@@ -89,63 +91,32 @@ pub enum Fact {
     Guarded(Port),
     /// This address and Ethernet address are behind this port of this bridge domain, and may
     /// speak from there.
-    Bound {
-        port: Port,
-        bridge: Bridge,
-        address: Ipv4Addr,
-        mac: Mac,
-    },
+    Bound { port: Port, bridge: Bridge, address: Ipv4Addr, mac: Mac },
 
     // Policy of a switch with groups.
+    /// The switch judges by groups at all.
+    JudgesByGroups,
     /// These addresses of the VRF are in this group.
-    InGroup {
-        vrf: VrfName,
-        addresses: Ipv4Net,
-        tag: Tag,
-    },
+    InGroup { vrf: VrfName, addresses: Ipv4Net, tag: Tag },
     /// The VRF drops what no rule allows.
     DeniesByDefault(VrfName),
     /// In this VRF the two groups may speak: the first asks, the second answers.
-    Contract {
-        vrf: VrfName,
-        client: Tag,
-        provider: Tag,
-        service: Service,
-    },
+    Contract { vrf: VrfName, client: Tag, provider: Tag, service: Service },
 
     // Policy of the packet program.
     /// The program drops what no entry allows, also what carries no tag.
     TableDeniesByDefault,
+    /// The program lets pass what no entry denies.
+    TablePassesByDefault,
     /// Frames with this VNI are judged in this space.
     TableSpace { space: VrfName, vni: Vni },
     /// An endpoint of this device.
-    TableEndpoint {
-        space: VrfName,
-        address: Ipv4Addr,
-        mac: Mac,
-        port: Port,
-        tag: Tag,
-    },
+    TableEndpoint { space: VrfName, address: Ipv4Addr, mac: Mac, port: Port, tag: Tag },
     /// Endpoints elsewhere: all addresses from the first to the last are behind this tunnel
     /// endpoint with this tag.
-    TablePeers {
-        space: VrfName,
-        first: Ipv4Addr,
-        last: Ipv4Addr,
-        vtep: Ipv4Addr,
-        tag: Tag,
-    },
+    TablePeers { space: VrfName, first: Ipv4Addr, last: Ipv4Addr, vtep: Ipv4Addr, tag: Tag },
     /// In this space the two groups may speak: the first asks, the second answers.
-    TablePermit {
-        space: VrfName,
-        client: Tag,
-        provider: Tag,
-        service: Service,
-    },
+    TablePermit { space: VrfName, client: Tag, provider: Tag, service: Service },
     /// What a tenant's packets are guaranteed and limited to, in bits a second.
-    TableRate {
-        space: VrfName,
-        guarantee_bps: Option<u64>,
-        ceiling_bps: Option<u64>,
-    },
+    TableRate { space: VrfName, guarantee_bps: Option<u64>, ceiling_bps: Option<u64> },
 }

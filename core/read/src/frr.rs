@@ -1,5 +1,371 @@
-use crate::Reading;
+use std::collections::BTreeMap;
 
-pub(crate) fn read(_text: &str) -> Reading {
-    Reading::default()
+use model::VrfName;
+use wire::Vni;
+
+use crate::lines::{Line, lines};
+use crate::values::{Why, address, asn, distinguisher, prefixed, target, vni, vrf};
+use crate::{Claim, Fact, Reading, Scope, Unknown};
+
+/// Lines that are none of our business: names, logs, timers, and what tells a tenant's own
+/// addresses to its own VRF. Each is a whole line or the first words of one.
+pub(crate) const IGNORED: &[&str] = &[
+    "!",
+    "frr version",
+    "frr defaults",
+    "hostname",
+    "log",
+    "service integrated-vtysh-config",
+    "line vty",
+    "end",
+    "description",
+    "bgp router-id",
+    "bgp log-neighbor-changes",
+    "bgp bestpath as-path multipath-relax",
+    "no bgp ebgp-requires-policy",
+    "no bgp default ipv4-unicast",
+    "timers bgp",
+    "maximum-paths",
+    "redistribute connected",
+    "advertise ipv4 unicast",
+];
+
+pub(crate) fn read(text: &str) -> Reading {
+    let mut reader = Reader::default();
+    for line in lines(text).filter(|line| !line.text.is_empty()) {
+        // A comment stands anywhere, also where nothing else may.
+        if line.text.starts_with('!') {
+            reader.reading.ignored.push(line.number);
+            continue;
+        }
+        match reader.line(&line) {
+            Ok(()) => {}
+            Err(No::Unheard) if is_ignored(line.text) => reader.reading.ignored.push(line.number),
+            Err(no) => reader.reading.unknown.push(Unknown {
+                line: line.number,
+                text: line.text.into(),
+                why: no.why(),
+            }),
+        }
+    }
+    reader.finish()
+}
+
+fn is_ignored(text: &str) -> bool {
+    IGNORED.iter().any(|words| {
+        text.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    })
+}
+
+/// Why a line says nothing here.
+enum No {
+    /// No line of this block begins so. It may still be none of our business.
+    Unheard,
+    /// It matters here, and is not understood.
+    Wrong(Why),
+}
+
+impl No {
+    fn why(&self) -> Why {
+        match self {
+            Self::Unheard => "no line of this block is written so",
+            Self::Wrong(why) => why,
+        }
+    }
+}
+
+impl From<Why> for No {
+    fn from(why: Why) -> Self {
+        Self::Wrong(why)
+    }
+}
+
+/// The block a line stands in.
+#[derive(Default)]
+enum Block {
+    /// None.
+    #[default]
+    Top,
+    /// `interface lo`.
+    Loopback,
+    /// `interface swp33`.
+    Cable,
+    /// `vrf t17`.
+    Vrf(VrfName),
+    /// `router bgp 1`, or `router bgp 1 vrf t17`.
+    Bgp(Instance),
+    /// `address-family ipv4 unicast`.
+    Unicast(Instance),
+    /// `address-family l2vpn evpn`.
+    Evpn(Instance),
+    /// `vni 101001` in the EVPN of the default instance.
+    Segment(Vni),
+    /// Another address family.
+    Foreign(Instance),
+    /// What comes after `end` is not configured.
+    Ended,
+}
+
+/// A BGP instance: the default one, or that of a VRF.
+type Instance = Option<VrfName>;
+
+#[derive(Default)]
+struct Reader {
+    reading: Reading,
+    block: Block,
+    targets: BTreeMap<Scope, Targets>,
+}
+
+/// Which targets of a scope the text names. FRR makes up what nobody named.
+struct Targets {
+    /// The line that opens the scope.
+    opened: u32,
+    /// Whether the text defines the scope, and does not merely add imports to it as a job with
+    /// a consent does to its VRF.
+    defined: bool,
+    imports: bool,
+    exports: bool,
+}
+
+impl Targets {
+    fn are_automatic(&self) -> bool {
+        let complete = self.imports && self.exports;
+        let addition = self.imports && !self.defined;
+        !complete && !addition
+    }
+}
+
+impl Reader {
+    fn line(&mut self, line: &Line<'_>) -> Result<(), No> {
+        let words = line.words();
+        let words = words.as_slice();
+        if matches!(self.block, Block::Ended) {
+            return Err(No::Wrong("it stands after `end`"));
+        }
+        if let ["end"] = words {
+            self.block = Block::Ended;
+            return Err(No::Unheard);
+        }
+        if let [word @ ("exit" | "exit-vrf" | "exit-address-family" | "exit-vni")] = words {
+            return self.close(word);
+        }
+        if line.indent == 0 {
+            self.block = Block::Top;
+        }
+        let number = line.number;
+        match &self.block {
+            Block::Top | Block::Ended => self.top(number, words),
+            Block::Loopback => loopback(words),
+            Block::Cable => self.cable(number, words),
+            Block::Vrf(name) => self.vrf(number, name.clone(), words),
+            Block::Bgp(None) => self.default_bgp(number, words),
+            Block::Bgp(Some(name)) => self.tenant_bgp(number, name.clone(), words),
+            Block::Unicast(None) => self.underlay(number, words),
+            Block::Unicast(Some(_)) => Err(No::Unheard),
+            Block::Evpn(None) => self.default_evpn(number, words),
+            Block::Evpn(Some(name)) => self.routes(number, Scope::Vrf(name.clone()), words),
+            Block::Segment(vni) => self.routes(number, Scope::Segment(*vni), words),
+            Block::Foreign(_) => Err(No::Wrong("it stands in an address family nobody knows")),
+        }
+    }
+
+    fn top(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
+        self.block = match words {
+            ["interface", "lo"] => Block::Loopback,
+            ["interface", _name] => Block::Cable,
+            ["vrf", "default"] | ["router", "bgp", _, "vrf", "default"] => {
+                return Err(No::Wrong("the default VRF is written without a name"));
+            }
+            ["vrf", name] => Block::Vrf(vrf(name)),
+            ["router", "bgp", number] => {
+                self.claim(line, Fact::LocalAs(asn(number)?));
+                Block::Bgp(None)
+            }
+            ["router", "bgp", number, "vrf", name] => {
+                asn(number)?;
+                Block::Bgp(Some(vrf(name)))
+            }
+            _ => return Err(No::Unheard),
+        };
+        Ok(())
+    }
+
+    fn cable(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
+        let ["ip", "address", at] = words else {
+            return Err(No::Unheard);
+        };
+        let (address, _prefix) = prefixed(at)?;
+        self.claim(line, Fact::CableAddress(address));
+        Ok(())
+    }
+
+    fn vrf(&mut self, line: u32, vrf: VrfName, words: &[&str]) -> Result<(), No> {
+        let ["vni", number] = words else {
+            return Err(No::Unheard);
+        };
+        let vni = vni(number)?;
+        self.scope(line, Scope::Vrf(vrf.clone())).defined = true;
+        self.claim(line, Fact::VrfVni { vrf, vni });
+        Ok(())
+    }
+
+    fn default_bgp(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
+        match words {
+            ["neighbor", at, "remote-as", number] => {
+                let (address, remote) = (address(at)?, asn(number)?);
+                self.claim(line, Fact::Neighbor { address, remote });
+                Ok(())
+            }
+            _ => self.address_family(None, words),
+        }
+    }
+
+    fn tenant_bgp(&mut self, line: u32, name: VrfName, words: &[&str]) -> Result<(), No> {
+        if let ["address-family", "l2vpn", "evpn"] = words {
+            self.scope(line, Scope::Vrf(name.clone()));
+        }
+        self.address_family(Some(name), words)
+    }
+
+    fn address_family(&mut self, instance: Instance, words: &[&str]) -> Result<(), No> {
+        self.block = match words {
+            ["address-family", "ipv4", "unicast"] => Block::Unicast(instance),
+            ["address-family", "l2vpn", "evpn"] => Block::Evpn(instance),
+            ["address-family", ..] => {
+                self.block = Block::Foreign(instance);
+                return Err(No::Wrong("only ipv4 unicast and l2vpn evpn are known"));
+            }
+            _ => return Err(No::Unheard),
+        };
+        Ok(())
+    }
+
+    fn underlay(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
+        let fact = match words {
+            ["network", prefix] => match prefixed(prefix)? {
+                (address, 32) => Fact::Announces(address),
+                _ => return Err(No::Wrong("only single addresses are announced: /32")),
+            },
+            ["neighbor", at, "activate"] => Fact::UnderlayWith(address(at)?),
+            ["redistribute", ..] => {
+                return Err(No::Wrong("the underlay is told nothing but what `network` names"));
+            }
+            _ => return Err(No::Unheard),
+        };
+        self.claim(line, fact);
+        Ok(())
+    }
+
+    fn default_evpn(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
+        let fact = match words {
+            ["vni", number] => {
+                let vni = vni(number)?;
+                self.scope(line, Scope::Segment(vni)).defined = true;
+                self.block = Block::Segment(vni);
+                return Ok(());
+            }
+            ["neighbor", at, "activate"] => Fact::EvpnWith(address(at)?),
+            ["advertise-all-vni"] => Fact::AdvertisesEvpn,
+            ["advertise", ..] => {
+                return Err(No::Wrong("the underlay's routes do not belong into EVPN"));
+            }
+            _ => return Err(No::Unheard),
+        };
+        self.claim(line, fact);
+        Ok(())
+    }
+
+    /// The distinguisher and the targets of a segment or a VRF.
+    fn routes(&mut self, line: u32, scope: Scope, words: &[&str]) -> Result<(), No> {
+        match words {
+            ["rd", word] => {
+                let rd = distinguisher(word)?;
+                self.scope(line, scope.clone()).defined = true;
+                self.claim(line, Fact::Distinguisher { scope, rd });
+            }
+            ["route-target", way @ ("import" | "export" | "both"), word] => {
+                self.target(line, scope, way, word)?;
+            }
+            _ => return Err(No::Unheard),
+        }
+        Ok(())
+    }
+
+    fn target(&mut self, line: u32, scope: Scope, way: &str, word: &str) -> Result<(), No> {
+        let (imports, exports) = (way != "export", way != "import");
+        let target = match word {
+            "auto" => None,
+            _ => Some(target(word)?),
+        };
+        let targets = self.scope(line, scope.clone());
+        targets.imports |= imports;
+        targets.exports |= exports;
+        let Some(target) = target else {
+            self.claim(line, Fact::AutomaticTarget(scope));
+            return Ok(());
+        };
+        if imports {
+            let scope = scope.clone();
+            self.claim(line, Fact::Imports { scope, target });
+        }
+        if exports {
+            self.claim(line, Fact::Exports { scope, target });
+        }
+        Ok(())
+    }
+
+    /// Leaves the block that the word closes.
+    fn close(&mut self, word: &str) -> Result<(), No> {
+        self.block = match (word, std::mem::take(&mut self.block)) {
+            ("exit", Block::Loopback | Block::Cable | Block::Vrf(_) | Block::Bgp(_)) => Block::Top,
+            ("exit-vrf", Block::Vrf(_)) => Block::Top,
+            (
+                "exit" | "exit-address-family",
+                Block::Unicast(instance) | Block::Evpn(instance) | Block::Foreign(instance),
+            ) => Block::Bgp(instance),
+            ("exit-address-family", Block::Segment(_)) => Block::Bgp(None),
+            ("exit" | "exit-vni", Block::Segment(_)) => Block::Evpn(None),
+            (_, block) => {
+                self.block = block;
+                return Err(No::Wrong("it closes a block that is not open"));
+            }
+        };
+        Ok(())
+    }
+
+    fn scope(&mut self, line: u32, scope: Scope) -> &mut Targets {
+        self.targets.entry(scope).or_insert(Targets {
+            opened: line,
+            defined: false,
+            imports: false,
+            exports: false,
+        })
+    }
+
+    fn claim(&mut self, line: u32, fact: Fact) {
+        self.reading.claims.push(Claim { line, fact });
+    }
+
+    fn finish(mut self) -> Reading {
+        let claims = &mut self.reading.claims;
+        let explicit = claims.len();
+        let automatic = self.targets.into_iter().filter(|(_, targets)| targets.are_automatic());
+        claims.extend(automatic.map(|(scope, targets)| Claim {
+            line: targets.opened,
+            fact: Fact::AutomaticTarget(scope),
+        }));
+        if claims.len() > explicit {
+            claims.sort_by_key(|claim| claim.line);
+        }
+        self.reading
+    }
+}
+
+/// The loopback's address: what others are told of it, `network` says.
+fn loopback(words: &[&str]) -> Result<(), No> {
+    let ["ip", "address", at] = words else {
+        return Err(No::Unheard);
+    };
+    prefixed(at)?;
+    Ok(())
 }

@@ -5,9 +5,11 @@
 
 mod claim;
 mod frr;
+mod lines;
 mod linux;
 mod nxos;
 mod table;
+mod values;
 
 pub use claim::{Bridge, Claim, Fact, Scope};
 
@@ -43,5 +45,16 @@ pub fn claims(dialect: Dialect, text: &str) -> Reading {
         Dialect::Nxos => nxos::read(text),
         Dialect::Linux => linux::read(text),
         Dialect::Table => table::read(text),
+    }
+}
+
+/// The lines of a dialect that are none of our business. All others are read or refused.
+#[must_use]
+pub fn ignored(dialect: Dialect) -> &'static [&'static str] {
+    match dialect {
+        Dialect::Frr => frr::IGNORED,
+        Dialect::Nxos => nxos::IGNORED,
+        Dialect::Linux => linux::IGNORED,
+        Dialect::Table => table::IGNORED,
     }
 }

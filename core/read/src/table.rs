@@ -1,5 +1,72 @@
-use crate::Reading;
+use model::VrfName;
 
-pub(crate) fn read(_text: &str) -> Reading {
-    Reading::default()
+use crate::lines::{Line, lines};
+use crate::values::{Why, address, bps, mac, port, service, tag, vni, vrf};
+use crate::{Claim, Fact, Reading, Unknown};
+
+/// Lines that are none of our business, by how they begin: comments.
+pub(crate) const IGNORED: &[&str] = &["#"];
+
+pub(crate) fn read(text: &str) -> Reading {
+    let mut reading = Reading::default();
+    for line in lines(text).filter(|line| !line.text.is_empty()) {
+        if IGNORED.iter().any(|begin| line.text.starts_with(begin)) {
+            reading.ignored.push(line.number);
+            continue;
+        }
+        match fact(&line) {
+            Ok(fact) => reading.claims.push(Claim { line: line.number, fact }),
+            Err(why) => {
+                reading.unknown.push(Unknown { line: line.number, text: line.text.into(), why })
+            }
+        }
+    }
+    reading
+}
+
+/// What one line says. Most frequent lines first: a table is mostly peers.
+fn fact(line: &Line<'_>) -> Result<Fact, Why> {
+    Ok(match line.words().as_slice() {
+        ["peers", space, run, "vtep", vtep, "tag", group] => peers(space, run, vtep, group)?,
+        ["endpoint", space, at, "mac", ethernet, "port", on, "tag", group] => Fact::TableEndpoint {
+            space: vrf(space),
+            address: address(at)?,
+            mac: mac(ethernet)?,
+            port: port(on)?,
+            tag: tag(group)?,
+        },
+        ["permit", space, client, provider, protocol, number] => Fact::TablePermit {
+            space: vrf(space),
+            client: tag(client)?,
+            provider: tag(provider)?,
+            service: service(protocol, number)?,
+        },
+        ["space", space, "vni", number] => {
+            Fact::TableSpace { space: vrf(space), vni: vni(number)? }
+        }
+        ["rate", space, "guarantee", least, "ceiling", most] => {
+            rate(vrf(space), Some(bps(least)?), Some(bps(most)?))
+        }
+        ["rate", space, "guarantee", least] => rate(vrf(space), Some(bps(least)?), None),
+        ["rate", space, "ceiling", most] => rate(vrf(space), None, Some(bps(most)?)),
+        ["vtep", at] => Fact::Vtep(address(at)?),
+        ["default", "drop"] => Fact::TableDeniesByDefault,
+        ["default", "pass"] => Fact::TablePassesByDefault,
+        ["default", ..] => return Err("the default is drop or pass"),
+        _ => return Err("no line of a table is written so"),
+    })
+}
+
+fn peers(space: &str, run: &str, vtep: &str, group: &str) -> Result<Fact, Why> {
+    const RUN: Why = "a run of addresses is written `first-last`, the lower first";
+    let (first, last) = run.split_once('-').ok_or(RUN)?;
+    let (first, last) = (address(first)?, address(last)?);
+    if first > last {
+        return Err(RUN);
+    }
+    Ok(Fact::TablePeers { space: vrf(space), first, last, vtep: address(vtep)?, tag: tag(group)? })
+}
+
+fn rate(space: VrfName, guarantee_bps: Option<u64>, ceiling_bps: Option<u64>) -> Fact {
+    Fact::TableRate { space, guarantee_bps, ceiling_bps }
 }

@@ -6,6 +6,7 @@
 mod frr;
 mod linux;
 mod nxos;
+mod say;
 mod table;
 
 use model::{Artifact, DeviceId, Dialect, Part, PartText};
@@ -62,6 +63,7 @@ pub fn part(plan: &Plan, device: DeviceId, dialect: Dialect, part: &Part) -> Opt
         },
         Part::Tenant(name) => {
             let tenant = plan.tenants.get(name)?;
+            plan.devices.get(&device)?.has_tenant(name).then_some(())?;
             match dialect {
                 Dialect::Frr => frr::tenant(plan, device, name, tenant, &mut text),
                 Dialect::Nxos => nxos::tenant(plan, device, name, tenant, &mut text),

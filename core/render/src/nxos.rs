@@ -1,16 +1,398 @@
-use model::{DeviceId, JobName, TenantName};
-use plan::{Group, JobNet, Plan, TenantNet};
+use std::fmt::{self, Write};
+use std::net::Ipv4Addr;
 
-pub(crate) fn head(_plan: &Plan, _device: DeviceId, _out: &mut String) {}
+use model::{
+    Asn, Consent, DeviceId, Fleet, JobName, NicRef, Port, Switch, SwitchId, SwitchRole, TenantName,
+};
+use plan::{Group, JobNet, Plan, Seat, TenantNet};
+use wire::Mac;
 
-pub(crate) fn tenant(
-    _plan: &Plan,
-    _device: DeviceId,
-    _name: &TenantName,
-    _tenant: &TenantNet,
-    _out: &mut String,
-) {
+/// The device itself, its cables and its sessions.
+pub(crate) fn head(plan: &Plan, device: DeviceId, out: &mut String) {
+    let fleet = &plan.fleet;
+    // Nodes are not configured in this dialect.
+    let Ok(switch) = fleet.at(device) else {
+        return;
+    };
+    let mut sessions = Vec::new();
+    switch_sessions(fleet, SwitchId(device.0), &mut sessions);
+    let between_switches = sessions.len();
+    host_sessions(fleet, SwitchId(device.0), &mut sessions);
+    let relay = Relay {
+        retains: switch.role != SwitchRole::Leaf,
+        keeps_next_hop: switch.role != SwitchRole::Leaf || sessions.len() > between_switches,
+    };
+    written(write_system(switch, out));
+    written(write_cables(&sessions, out));
+    written(write_bgp(switch, relay, &sessions, out));
 }
 
-pub(crate) fn job(_plan: &Plan, _name: &JobName, _job: &JobNet, _group: &Group, _out: &mut String) {
+/// A tenant's VRF.
+pub(crate) fn tenant(
+    plan: &Plan,
+    device: DeviceId,
+    name: &TenantName,
+    tenant: &TenantNet,
+    out: &mut String,
+) {
+    if let Ok(switch) = plan.fleet.at(device) {
+        written(write_vrf(switch, name, tenant, out));
+    }
+}
+
+/// A job's segment, group, endpoints and contracts.
+pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out: &mut String) {
+    // A plan in which the job's tenant has no VRF gives the job nothing to stand in.
+    let (Ok(switch), Some(tenant)) = (plan.fleet.at(group.device), plan.tenants.get(&name.tenant))
+    else {
+        return;
+    };
+    written(write_segment(switch, name, tenant, job, group, out));
+    written(write_group(tenant, job, group, out));
+    for seat in &group.seats {
+        written(write_seat(&plan.fleet, group, seat, out));
+    }
+    for consent in plan.consents.get(name).into_iter().flatten() {
+        written(write_consent(plan, name, tenant, consent, out));
+    }
+}
+
+/// A string takes every text, so writing into it has no result worth a branch at each call.
+fn written(result: fmt::Result) {
+    assert!(
+        result.is_ok(),
+        "a string takes every text, and no name or number refuses to be written"
+    );
+}
+
+/// A cable to a neighbour that speaks BGP.
+struct Session {
+    port: Port,
+    own: Ipv4Addr,
+    neighbor: Ipv4Addr,
+    remote: Asn,
+}
+
+/// How a switch passes on the EVPN routes of others.
+#[derive(Clone, Copy)]
+struct Relay {
+    /// It has no VRFs of its own, so it must keep what none of them imports.
+    retains: bool,
+    /// Tunnels shall end where the route came from and not here.
+    keeps_next_hop: bool,
+}
+
+/// The cables to other switches, in the order of the fleet's list.
+fn switch_sessions(fleet: &Fleet, switch: SwitchId, sessions: &mut Vec<Session>) {
+    for link in &fleet.links {
+        for (own, other) in [(&link.a, &link.b), (&link.b, &link.a)] {
+            if own.switch == switch {
+                sessions.push(Session {
+                    port: own.port,
+                    own: own.address,
+                    neighbor: other.address,
+                    remote: fleet.switches[other.switch.index()].vtep.asn,
+                });
+            }
+        }
+    }
+}
+
+/// The cables to nodes that are tunnel endpoints themselves, in the order of the fleet's list.
+/// It lists nodes by pod, so only those of the leaf's own pod are looked at.
+fn host_sessions(fleet: &Fleet, leaf: SwitchId, sessions: &mut Vec<Session>) {
+    let Some(pod) = fleet.switches[leaf.index()].pod else {
+        return;
+    };
+    let first = fleet.nodes.partition_point(|node| node.pod < pod);
+    let nodes = fleet.nodes[first..].iter();
+    for node in nodes.take_while(|node| node.pod == pod) {
+        let Some(vtep) = node.vtep else {
+            continue;
+        };
+        for uplink in node.uplinks.iter().filter(|uplink| uplink.leaf == leaf) {
+            let Some(own) = uplink.leaf_address else {
+                continue;
+            };
+            sessions.push(Session {
+                port: uplink.port,
+                own,
+                neighbor: Ipv4Addr::from_bits(own.to_bits().wrapping_add(1)),
+                remote: vtep.asn,
+            });
+        }
+    }
+}
+
+fn write_system(switch: &Switch, out: &mut String) -> fmt::Result {
+    let Switch { name, vtep, .. } = switch;
+    let address = vtep.address;
+    if switch.role == SwitchRole::Leaf {
+        write!(
+            out,
+            "\
+hostname {name}
+feature bgp
+feature interface-vlan
+feature vn-segment-vlan-based
+feature nv overlay
+feature dhcp
+feature security-group
+nv overlay evpn
+system routing template-security-groups
+ip dhcp snooping
+fabric forwarding anycast-gateway-mac 0200.0000.0001
+interface loopback1
+  ip address {address}/32
+interface nve1
+  no shutdown
+  host-reachability protocol bgp
+  source-interface loopback1
+"
+        )
+    } else {
+        write!(
+            out,
+            "\
+hostname {name}
+feature bgp
+nv overlay evpn
+interface loopback1
+  ip address {address}/32
+"
+        )
+    }
+}
+
+fn write_cables(sessions: &[Session], out: &mut String) -> fmt::Result {
+    for Session { port, own, .. } in sessions {
+        write!(
+            out,
+            "\
+interface {port}
+  no switchport
+  mtu 9216
+  ip address {own}/31
+  no shutdown
+"
+        )?;
+    }
+    Ok(())
+}
+
+fn write_bgp(switch: &Switch, relay: Relay, sessions: &[Session], out: &mut String) -> fmt::Result {
+    if relay.keeps_next_hop {
+        out.push_str("route-map UNCHANGED permit 10\n  set ip next-hop unchanged\n");
+    }
+    let (asn, address) = (switch.vtep.asn, switch.vtep.address);
+    write!(
+        out,
+        "\
+router bgp {asn}
+  router-id {address}
+  address-family ipv4 unicast
+    network {address}/32
+  address-family l2vpn evpn
+"
+    )?;
+    if relay.retains {
+        out.push_str("    retain route-target all\n");
+    }
+    for session in sessions {
+        let Session {
+            neighbor, remote, ..
+        } = session;
+        write!(
+            out,
+            "  neighbor {neighbor}
+    remote-as {remote}
+    address-family ipv4 unicast
+    address-family l2vpn evpn
+      send-community extended
+"
+        )?;
+        if relay.keeps_next_hop {
+            out.push_str("      route-map UNCHANGED out\n");
+        }
+    }
+    Ok(())
+}
+
+fn write_vrf(
+    switch: &Switch,
+    name: &TenantName,
+    tenant: &TenantNet,
+    out: &mut String,
+) -> fmt::Result {
+    let TenantNet {
+        vrf,
+        l3vni,
+        rd_number,
+        target,
+        ..
+    } = tenant;
+    let (asn, address) = (switch.vtep.asn, switch.vtep.address);
+    write!(
+        out,
+        "\
+vrf context {vrf}
+  description {name}
+  vni {l3vni}
+  rd {address}:{rd_number}
+  address-family ipv4 unicast
+    route-target import {target} evpn
+    route-target export {target} evpn
+  security enforce tag 999 default deny
+interface nve1
+  member vni {l3vni} associate-vrf
+router bgp {asn}
+  vrf {vrf}
+    address-family ipv4 unicast
+      advertise l2vpn evpn
+"
+    )
+}
+
+fn write_segment(
+    switch: &Switch,
+    name: &JobName,
+    tenant: &TenantNet,
+    job: &JobNet,
+    group: &Group,
+    out: &mut String,
+) -> fmt::Result {
+    let JobNet {
+        tag,
+        l2vni,
+        target,
+        gateway,
+        ..
+    } = job;
+    let (vlan, vrf, address) = (group.vlan, &tenant.vrf, switch.vtep.address);
+    let prefix = job.subnet.prefix_len();
+    write!(
+        out,
+        "\
+vlan {vlan}
+  name J{tag}
+  vn-segment {l2vni}
+interface Vlan{vlan}
+  description {name}
+  no shutdown
+  mtu 9216
+  vrf member {vrf}
+  ip address {gateway}/{prefix}
+  fabric forwarding mode anycast-gateway
+interface nve1
+  member vni {l2vni}
+    suppress-arp
+    ingress-replication protocol bgp
+evpn
+  vni {l2vni} l2
+    rd {address}:{tag}
+    route-target import {target}
+    route-target export {target}
+ip dhcp snooping vlan {vlan}
+"
+    )
+}
+
+fn write_group(tenant: &TenantNet, job: &JobNet, group: &Group, out: &mut String) -> fmt::Result {
+    let (tag, vrf) = (job.tag, &tenant.vrf);
+    write!(
+        out,
+        "\
+security-group {tag} name J{tag}
+  type layer4-7
+"
+    )?;
+    for Seat { address, .. } in &group.seats {
+        writeln!(
+            out,
+            "  match connected-endpoints vrf {vrf} ipv4 {address}/32"
+        )?;
+    }
+    Ok(())
+}
+
+fn write_seat(fleet: &Fleet, group: &Group, seat: &Seat, out: &mut String) -> fmt::Result {
+    let Seat { port, address, .. } = seat;
+    let NicRef { node, nic } = seat.nic;
+    let (node, vlan, mac) = (
+        &fleet.nodes[node.index()].name,
+        group.vlan,
+        Dotted(seat.mac),
+    );
+    write!(
+        out,
+        "\
+interface {port}
+  description {node} nic {nic}
+  switchport
+  switchport access vlan {vlan}
+  mtu 9216
+  ip verify source dhcp-snooping-vlan
+  no shutdown
+ip source binding {address} {mac} vlan {vlan} interface {port}
+"
+    )
+}
+
+fn write_consent(
+    plan: &Plan,
+    name: &JobName,
+    tenant: &TenantNet,
+    consent: &Consent,
+    out: &mut String,
+) -> fmt::Result {
+    let Consent {
+        client,
+        provider,
+        service,
+    } = consent;
+    let other = if client == name { provider } else { client };
+    // A job that is not planned has no numbers: there is nothing to open yet.
+    let (Some(source), Some(destination), Some(foreign)) = (
+        plan.jobs.get(client),
+        plan.jobs.get(provider),
+        plan.tenants.get(&other.tenant),
+    ) else {
+        return Ok(());
+    };
+    let (protocol, port, vrf) = (service.protocol, service.port, &tenant.vrf);
+    write!(
+        out,
+        "\
+class-map type security match-any C-{protocol}-{port}
+  match ipv4 {protocol} dport {port}
+policy-map type security P-{protocol}-{port}
+  class C-{protocol}-{port}
+    permit
+vrf context {vrf}
+"
+    )?;
+    if other.tenant != name.tenant {
+        write!(
+            out,
+            "  address-family ipv4 unicast
+    route-target import {} evpn
+",
+            foreign.target
+        )?;
+    }
+    writeln!(
+        out,
+        "  security contract source {} destination {} policy P-{protocol}-{port} bidir",
+        source.tag, destination.tag
+    )
+}
+
+/// An Ethernet address as NX-OS writes it: `0200.0000.0005`.
+struct Dotted(Mac);
+
+impl fmt::Display for Dotted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0.0;
+        write!(f, "{a:02x}{b:02x}.{c:02x}{d:02x}.{e:02x}{g:02x}")
+    }
 }

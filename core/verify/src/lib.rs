@@ -1,1 +1,74 @@
-//! (in building)
+//! May any two meet that must not, and can all meet that must?
+//!
+//! Takes: the claims of all devices, and who owns what. Gives: findings, or [`Cleared`].
+//! Never: trusts the plan; repairs anything.
+
+mod consents;
+mod device;
+mod finding;
+mod gang;
+mod islands;
+mod judge;
+mod meeting;
+mod verifier;
+mod why;
+mod world;
+
+use std::sync::Arc;
+
+use model::{Artifact, Fleet, Owners};
+
+pub use finding::{Breach, Endpoint, Finding, Place, Said, Severed, Talk, Way, Weak, Weakness};
+pub use meeting::{Ground, Meeting};
+pub use verifier::Verifier;
+pub use why::{Step, Why};
+
+/// Artifacts that were judged and found without fault. Only this room can make them.
+#[derive(Debug)]
+pub struct Cleared(Vec<Artifact>);
+
+impl Cleared {
+    /// What may be sent.
+    #[must_use]
+    pub fn artifacts(&self) -> &[Artifact] {
+        &self.0
+    }
+}
+
+/// Why artifacts were not cleared.
+#[derive(Debug)]
+pub struct Refused {
+    /// What was judged.
+    pub artifacts: Vec<Artifact>,
+    /// What was found, in a stable order: breaches, then severed pairs, then weaknesses.
+    pub findings: Vec<Finding>,
+}
+
+/// Judges the very bytes that would be sent, and lets them through or says why not.
+pub fn clear(
+    fleet: &Arc<Fleet>,
+    owners: &Owners,
+    artifacts: Vec<Artifact>,
+) -> Result<Cleared, Refused> {
+    let findings = findings(fleet, owners, &artifacts);
+    if findings.is_empty() { Ok(Cleared(artifacts)) } else { Err(Refused { artifacts, findings }) }
+}
+
+/// Reads artifacts, whether planned or held by devices, and tells what is not as it must be.
+#[must_use]
+pub fn findings(fleet: &Arc<Fleet>, owners: &Owners, artifacts: &[Artifact]) -> Vec<Finding> {
+    reading(fleet, owners, artifacts).judge()
+}
+
+/// A verifier that has read these artifacts.
+#[must_use]
+pub fn reading(fleet: &Arc<Fleet>, owners: &Owners, artifacts: &[Artifact]) -> Verifier {
+    let mut verifier = Verifier::new(Arc::clone(fleet), owners);
+    for artifact in artifacts {
+        for part in &artifact.parts {
+            let reading = read::claims(artifact.dialect, &part.text);
+            verifier.take(artifact.device, artifact.dialect, &part.part, Some(reading));
+        }
+    }
+    verifier
+}

@@ -1,0 +1,71 @@
+//! The subcommands, one for each room.
+
+mod apply;
+mod completions;
+mod demo;
+mod fleet;
+mod plan;
+mod read;
+mod render;
+mod verify;
+mod why;
+
+use std::io::Write;
+
+use clap::{Args, Subcommand};
+
+use crate::ending::{Ended, Stop};
+use crate::words::Format;
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    #[command(subcommand)]
+    Fleet(fleet::Fleet),
+    Plan(plan::Plan),
+    Render(render::Render),
+    Read(read::Read),
+    Verify(verify::Verify),
+    Apply(apply::Apply),
+    Why(why::Why),
+    Demo(demo::Demo),
+    Completions(completions::Completions),
+}
+
+/// How to answer.
+#[derive(Args)]
+pub(crate) struct Output {
+    /// How to write the answer
+    #[arg(short = 'o', long = "output", value_name = "FORMAT", value_enum, default_value_t)]
+    format: Format,
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Ended, Stop> {
+        match self {
+            Self::Fleet(fleet) => fleet.run(out),
+            Self::Plan(plan) => plan.run(out),
+            Self::Render(render) => render.run(out),
+            Self::Read(read) => read.run(out),
+            Self::Verify(verify) => verify.run(out),
+            Self::Apply(apply) => apply.run(out),
+            Self::Why(why) => why.run(out),
+            Self::Demo(demo) => demo.run(out),
+            Self::Completions(completions) => completions.run(out),
+        }
+    }
+
+    /// How a refusal is written, too.
+    pub(crate) fn format(&self) -> Format {
+        match self {
+            Self::Fleet(fleet) => fleet.format(),
+            Self::Plan(plan) => plan.output.format,
+            Self::Read(read) => read.output.format,
+            Self::Verify(verify) => verify.output.format,
+            Self::Apply(apply) => apply.output.format,
+            Self::Why(why) => why.output.format,
+            Self::Render(_) | Self::Demo(_) | Self::Completions(_) => Format::Text,
+        }
+    }
+}

@@ -1,0 +1,230 @@
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use model::Dialect;
+use read::{Fact, Reading, Scope};
+use serde::Serialize;
+
+use super::Output;
+use crate::documents::text_of;
+use crate::ending::{Ended, Stop};
+use crate::words::{
+    self, BAD, DIM, Format, GOOD, HEAD, Table, cell, examples, number, painted, plural,
+};
+
+/// Tell what a device's text lets through, line by line
+///
+/// A line that is neither understood nor on the explicit list of lines that are none of our
+/// business is unknown; the exit code is then 1, because nothing can be proved about such a text.
+#[derive(Args)]
+#[command(after_help = examples!(
+    "bulkhead read --dialect nxos leaf-1.conf" => "what the configuration of leaf-1 says",
+    "bulkhead render cluster.yaml --device leaf-3 --dialect table | bulkhead read --dialect table -"
+        => "the packet program's policy, read back",
+    "bulkhead read --dialect nxos --ignored leaf-1.conf" => "which lines are left out, and why",
+))]
+pub(crate) struct Read {
+    /// The language of the text: frr, nxos, linux or table
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Dialect,
+    /// The text, or `-` for the standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Show the lines that are none of our business, and the dialect's list of them
+    #[arg(long)]
+    ignored: bool,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    dialect: Dialect,
+    claims: Vec<ClaimView>,
+    unknown: Vec<UnknownView<'a>>,
+    ignored: Vec<LineView<'a>>,
+    ignores: &'static [&'static str],
+}
+
+#[derive(Serialize)]
+struct ClaimView {
+    line: u32,
+    says: String,
+}
+
+#[derive(Serialize)]
+struct UnknownView<'a> {
+    line: u32,
+    text: &'a str,
+    why: &'static str,
+}
+
+#[derive(Serialize)]
+struct LineView<'a> {
+    line: u32,
+    text: &'a str,
+}
+
+impl Read {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
+        let text = text_of(&self.file)?;
+        let reading = read::claims(self.dialect, &text);
+        if self.output.format != Format::Text {
+            words::data(out, self.output.format, &self.answer(&reading, &text))?;
+        } else if self.ignored {
+            self.write_ignored(&reading, &text, out)?;
+        } else {
+            write_claims(&reading, out)?;
+        }
+        Ok(if reading.unknown.is_empty() { Ended::Done } else { Ended::Found })
+    }
+
+    fn answer<'a>(&self, reading: &'a Reading, text: &'a str) -> Answer<'a> {
+        let claims = reading
+            .claims
+            .iter()
+            .map(|claim| ClaimView { line: claim.line, says: sentence(&claim.fact) });
+        let unknown = reading.unknown.iter().map(|unknown| UnknownView {
+            line: unknown.line,
+            text: unknown.text.trim(),
+            why: unknown.why,
+        });
+        Answer {
+            dialect: self.dialect,
+            claims: claims.collect(),
+            unknown: unknown.collect(),
+            ignored: lines_of(text, &reading.ignored),
+            ignores: read::ignored(self.dialect),
+        }
+    }
+
+    fn write_ignored(
+        &self,
+        reading: &Reading,
+        text: &str,
+        out: &mut dyn Write,
+    ) -> Result<(), Stop> {
+        let dialect = self.dialect;
+        writeln!(out, "{HEAD}Lines of this text that are none of our business{HEAD:#}")?;
+        let mut table = Table::new(2);
+        for line in lines_of(text, &reading.ignored) {
+            table.push(vec![number(line.line as usize), cell(line.text)]);
+        }
+        table.write(out)?;
+        writeln!(out, "{HEAD}All such lines of {dialect}{HEAD:#}")?;
+        let ignores = read::ignored(dialect);
+        for line in ignores {
+            writeln!(out, "  {line}")?;
+        }
+        let here = plural(reading.ignored.len(), "line");
+        let kinds = plural(ignores.len(), "kind");
+        writeln!(out, "Ignored {here} of {kinds} that {dialect} may have.")?;
+        Ok(())
+    }
+}
+
+fn lines_of<'a>(text: &'a str, numbers: &[u32]) -> Vec<LineView<'a>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let line = |&line: &u32| {
+        let text = lines.get((line as usize).checked_sub(1)?)?.trim();
+        Some(LineView { line, text })
+    };
+    numbers.iter().filter_map(line).collect()
+}
+
+fn write_claims(reading: &Reading, out: &mut dyn Write) -> Result<(), Stop> {
+    let mut table = Table::new(0);
+    for claim in &reading.claims {
+        table.push(vec![number(claim.line as usize), cell(sentence(&claim.fact))]);
+    }
+    for unknown in &reading.unknown {
+        let text = format!("unknown `{}`: {}", unknown.text.trim(), unknown.why);
+        table.push(vec![number(unknown.line as usize), painted(BAD, text)]);
+    }
+    table.write(out)?;
+    let claims = plural(reading.claims.len(), "claim");
+    let ignored = plural(reading.ignored.len(), "line");
+    let ignored = format!("{DIM}; {ignored} ignored, see --ignored{DIM:#}");
+    match reading.unknown.len() {
+        0 => writeln!(out, "{GOOD}Read{GOOD:#}: {claims}, no unknown line{ignored}")?,
+        some => {
+            let unknown = plural(some, "unknown line");
+            writeln!(out, "{BAD}Not read{BAD:#}: {unknown}, {claims}{ignored}")?;
+        }
+    }
+    Ok(())
+}
+
+/// What a claim says, in words.
+fn sentence(fact: &Fact) -> String {
+    match fact {
+        Fact::LocalAs(asn) => format!("speaks BGP as AS {asn}"),
+        Fact::CableAddress(address) => format!("has {address} on a cable"),
+        Fact::Neighbor { address, remote } => format!("expects neighbour {address} of AS {remote}"),
+        Fact::UnderlayWith(address) => format!("exchanges underlay routes with {address}"),
+        Fact::EvpnWith(address) => format!("exchanges EVPN routes with {address}"),
+        Fact::Announces(address) => format!("announces {address} to the underlay"),
+        Fact::AdvertisesEvpn => "tells its EVPN neighbours what it has".into(),
+        Fact::Vtep(address) => format!("sends its tunnels from {address}"),
+        Fact::SegmentOf { bridge, vni } => format!("bridge domain {bridge} is segment {vni}"),
+        Fact::RoutedIn { bridge, vrf } => format!("bridge domain {bridge} is routed in VRF {vrf}"),
+        Fact::Gateway { bridge, address, prefix } => {
+            format!("is gateway {address}/{prefix} of bridge domain {bridge}")
+        }
+        Fact::TunnelEnds(vni) => format!("tunnels of VNI {vni} end here"),
+        Fact::Tagged(vni) => format!("tunnels of VNI {vni} carry group tags"),
+        Fact::TunnelFrom { vni, address } => format!("tunnels of VNI {vni} come from {address}"),
+        Fact::Learns(vni) => format!("learns addresses of VNI {vni} from packets"),
+        Fact::RoutedTunnel { vrf, vni } => {
+            format!("frames of VNI {vni} that come out of a tunnel are routed in VRF {vrf}")
+        }
+        Fact::VrfVni { vrf, vni } => format!("VRF {vrf} has VNI {vni}"),
+        Fact::Distinguisher { scope, rd } => format!("{} has distinguisher {rd}", named(scope)),
+        Fact::Imports { scope, target } => format!("{} imports {target}", named(scope)),
+        Fact::Exports { scope, target } => format!("{} exports {target}", named(scope)),
+        Fact::AutomaticTarget(scope) => format!("{} chooses its targets itself", named(scope)),
+        Fact::Attached { port, bridge } => format!("{port} is in bridge domain {bridge}"),
+        Fact::Guarded(port) => format!("{port} lets only bound sources pass"),
+        Fact::Bound { port, bridge, address, mac } => {
+            format!("{address} ({mac}) is behind {port} in bridge domain {bridge}")
+        }
+        Fact::JudgesByGroups => "judges by groups".into(),
+        Fact::InGroup { vrf, addresses, tag } => {
+            format!("{addresses} of VRF {vrf} is in group {tag}")
+        }
+        Fact::DeniesByDefault(vrf) => format!("VRF {vrf} drops what no rule allows"),
+        Fact::Contract { vrf, client, provider, service } => {
+            format!("in VRF {vrf} group {client} may ask group {provider} at {service}")
+        }
+        Fact::TableDeniesByDefault => "the packet program drops what no entry allows".into(),
+        Fact::TablePassesByDefault => "the packet program passes what no entry denies".into(),
+        Fact::TableSpace { space, vni } => format!("frames of VNI {vni} are judged in {space}"),
+        Fact::TableEndpoint { space, address, mac, port, tag } => {
+            format!("{address} ({mac}) of {space} is behind {port} in group {tag}")
+        }
+        Fact::TablePeers { space, first, last, vtep, tag } => {
+            format!("{first} to {last} of {space} are behind {vtep} in group {tag}")
+        }
+        Fact::TablePermit { space, client, provider, service } => {
+            format!("in {space} group {client} may ask group {provider} at {service}")
+        }
+        Fact::TableRate { space, guarantee_bps, ceiling_bps } => {
+            rate(space, *guarantee_bps, *ceiling_bps)
+        }
+    }
+}
+
+fn rate(space: &model::VrfName, guarantee: Option<u64>, ceiling: Option<u64>) -> String {
+    let rate =
+        |bps: Option<u64>| bps.map_or("nothing".into(), |bps| model::Rate { bps }.to_string());
+    let ceiling = ceiling.map_or("no limit".into(), |bps| model::Rate { bps }.to_string());
+    format!("{space} is guaranteed {} and limited to {ceiling}", rate(guarantee))
+}
+
+fn named(scope: &Scope) -> String {
+    match scope {
+        Scope::Segment(vni) => format!("segment {vni}"),
+        Scope::Vrf(vrf) => format!("VRF {vrf}"),
+    }
+}

@@ -1,0 +1,104 @@
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use model::{Artifact, Dialect};
+
+use crate::documents::Documents;
+use crate::draft::Draft;
+use crate::ending::{Ended, Stop};
+use crate::state::State;
+use crate::words::{HEAD, examples, plural};
+
+/// Say the plan to each device in its own dialect
+///
+/// Nothing is sent and nothing is judged; `verify` and `apply` do that.
+#[derive(Args)]
+#[command(after_help = examples!(
+    "bulkhead render cluster.yaml --device leaf-1" => "the text that leaf-1 would hold",
+    "bulkhead render cluster.yaml --dialect table" => "all tables of the packet program",
+    "bulkhead render cluster.yaml --out configs" => "every text as a file: configs/leaf-1/nxos",
+))]
+pub(crate) struct Render {
+    #[command(flatten)]
+    documents: Documents,
+    /// Only this device
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Only this dialect: frr, nxos, linux or table
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<Dialect>,
+    /// Write files into this folder instead of printing
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    state: State,
+}
+
+/// A file that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}", path.display())]
+pub(super) struct Unwritable {
+    pub(super) path: PathBuf,
+    pub(super) source: io::Error,
+}
+
+impl Render {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
+        let draft = Draft::new(&self.documents, &self.state)?;
+        let artifacts = self.chosen(&draft)?;
+        let Some(folder) = &self.out else {
+            return self.print(&draft, &artifacts, out);
+        };
+        for artifact in &artifacts {
+            let name = draft.intent.fleet.device_name(artifact.device).as_str();
+            write_file(&folder.join(name), artifact)?;
+        }
+        let count = plural(artifacts.len(), "file");
+        writeln!(out, "Wrote {count} into {}.", folder.display())?;
+        Ok(Ended::Done)
+    }
+
+    fn chosen(&self, draft: &Draft) -> Result<Vec<Artifact>, Stop> {
+        let wanted = match &self.device {
+            Some(name) => Some(draft.device(name)?),
+            None => None,
+        };
+        let (fleet, plan) = (&draft.intent.fleet, &draft.next.plan);
+        let devices =
+            fleet.devices().filter(|device| wanted.is_none_or(|wanted| wanted == *device));
+        let artifacts = devices.flat_map(|device| {
+            let dialects = fleet.dialects(device).iter().copied();
+            dialects
+                .filter(|dialect| self.dialect.is_none_or(|wanted| wanted == *dialect))
+                .map(move |dialect| render::artifact(plan, device, dialect))
+        });
+        Ok(artifacts.collect())
+    }
+
+    /// One text alone is printed as it is, so that it can be read back.
+    fn print(
+        &self,
+        draft: &Draft,
+        artifacts: &[Artifact],
+        out: &mut dyn Write,
+    ) -> Result<Ended, Stop> {
+        if let [only] = artifacts {
+            write!(out, "{}", only.text())?;
+            return Ok(Ended::Done);
+        }
+        for artifact in artifacts {
+            let name = draft.intent.fleet.device_name(artifact.device);
+            writeln!(out, "{HEAD}==> {name} {} <=={HEAD:#}", artifact.dialect)?;
+            writeln!(out, "{}", artifact.text())?;
+        }
+        Ok(Ended::Done)
+    }
+}
+
+fn write_file(folder: &Path, artifact: &Artifact) -> Result<(), Unwritable> {
+    let path = folder.join(artifact.dialect.as_str());
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, artifact.text()));
+    written.map_err(|source| Unwritable { path, source })
+}

@@ -1,0 +1,88 @@
+//! The documents that people wrote: from files, folders or the standard input.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use intent::{Intent, Source};
+
+use crate::ending::Stop;
+
+/// Which documents.
+#[derive(Args)]
+pub(crate) struct Documents {
+    /// Documents in YAML or JSON: files, folders (all *.yaml, *.yml and *.json inside), or `-`
+    /// for the standard input
+    #[arg(value_name = "FILES", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// A file that could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}", path.display())]
+pub(crate) struct Unreadable {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// A file and its text.
+struct Paper {
+    file: String,
+    text: String,
+}
+
+impl Documents {
+    /// Reads and checks all of them together.
+    pub(crate) fn load(&self) -> Result<Intent, Stop> {
+        let mut papers = Vec::new();
+        for path in &self.files {
+            gather(path, &mut papers)?;
+        }
+        let sources: Vec<Source<'_>> =
+            papers.iter().map(|paper| Source { file: &paper.file, text: &paper.text }).collect();
+        intent::load(&sources).map_err(Stop::documents)
+    }
+}
+
+fn gather(path: &Path, papers: &mut Vec<Paper>) -> Result<(), Unreadable> {
+    if !path.is_dir() {
+        papers.push(Paper { file: path.display().to_string(), text: text_of(path)? });
+        return Ok(());
+    }
+    for file in inside(path).map_err(unreadable(path))? {
+        gather(&file, papers)?;
+    }
+    Ok(())
+}
+
+/// The documents inside a folder, in the order of their names.
+fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_document = |path: &PathBuf| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        path.is_file() && matches!(ending, Some("yaml" | "yml" | "json"))
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        files.push(entry?.path());
+    }
+    files.retain(is_document);
+    files.sort();
+    Ok(files)
+}
+
+/// The text of a file, or of the standard input.
+pub(crate) fn text_of(path: &Path) -> Result<String, Unreadable> {
+    let text = if path.as_os_str() == "-" {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(path)
+    };
+    text.map_err(unreadable(path))
+}
+
+fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Unreadable {
+    let path = path.to_owned();
+    |source| Unreadable { path, source }
+}

@@ -1,0 +1,138 @@
+//! How a command ends.
+
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::is_broken_pipe;
+use crate::words::{self, BAD, DIM, Format, NAME, plural, wrapped};
+
+/// The end of a command that had its say.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Ended {
+    /// All is as it must be.
+    Done,
+    /// Something is not, and was told.
+    Found,
+}
+
+/// Why a command stopped before its end.
+pub(crate) enum Stop {
+    /// What was asked for cannot be.
+    Refused(Vec<Refusal>),
+    /// The world failed us.
+    Broken(Box<dyn Error>),
+}
+
+/// One reason why something cannot be, from whichever room it comes.
+#[derive(Debug, Serialize)]
+pub(crate) struct Refusal {
+    /// A short word for programs.
+    code: &'static str,
+    /// File, line and column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+    problem: String,
+    remedy: String,
+}
+
+impl<E: Error + 'static> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Broken(Box::new(error))
+    }
+}
+
+impl Stop {
+    /// The documents are not accepted.
+    pub(crate) fn documents(refusals: Vec<intent::Refusal>) -> Self {
+        let refusals = refusals.into_iter().map(|refusal| Refusal {
+            code: refusal.code(),
+            place: (refusal.line > 0)
+                .then(|| format!("{}:{}:{}", refusal.file, refusal.line, refusal.column)),
+            problem: refusal.problem.to_string(),
+            remedy: refusal.remedy(),
+        });
+        Self::Refused(refusals.collect())
+    }
+
+    /// There is no such plan.
+    pub(crate) fn plan(refusals: Vec<plan::Refusal>) -> Self {
+        let refusals = refusals.into_iter().map(|refusal| Refusal {
+            code: refusal.code(),
+            place: None,
+            problem: refusal.to_string(),
+            remedy: refusal.remedy(),
+        });
+        Self::Refused(refusals.collect())
+    }
+
+    /// The command line names something that does not exist, or that makes no sense.
+    pub(crate) fn argument(code: &'static str, problem: String, remedy: &str) -> Self {
+        Self::Refused(vec![Refusal { code, place: None, problem, remedy: remedy.to_owned() }])
+    }
+
+    /// Tells why, to people on the standard error and to programs on the standard output.
+    pub(crate) fn tell(self, format: Format, out: &mut dyn Write) -> ExitCode {
+        match self {
+            Self::Refused(refusals) => {
+                if format == Format::Text {
+                    tell_refusals(&refusals);
+                } else {
+                    // Nobody is left to be told when this cannot be printed.
+                    let _ = words::data(out, format, &Refused { refused: &refusals });
+                    let _ = out.flush();
+                }
+                ExitCode::from(1)
+            }
+            Self::Broken(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
+            Self::Broken(error) => {
+                tell_chain(&*error);
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Refused<'a> {
+    refused: &'a [Refusal],
+}
+
+/// Each begins with its place as compilers write it, so that editors can go there.
+fn tell_refusals(refusals: &[Refusal]) {
+    for refusal in refusals {
+        let place = refusal.place.as_ref().map(|place| format!("{place}: "));
+        let place = place.unwrap_or_default();
+        let problem = wrapped(&format!("{place}{}", sentence(&refusal.problem)), 2).join("\n");
+        let problem = problem.trim_start();
+        let problem = problem.strip_prefix(&place).unwrap_or(problem);
+        words::aside(format_args!("{NAME}{place}{NAME:#}{problem}"));
+        for line in wrapped(&sentence(&refusal.remedy), 2) {
+            words::aside(format_args!("{DIM}{line}{DIM:#}"));
+        }
+    }
+    let count = plural(refusals.len(), "refusal");
+    words::aside(format_args!("{BAD}Refused{BAD:#}: {count}, and nothing was done."));
+}
+
+/// A whole sentence, wherever it comes from.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    first.into_iter().flatten().chain(letters).chain(end.chars()).collect()
+}
+
+/// Each error says only its own part, so the chain is a sentence.
+fn tell_chain(error: &dyn Error) {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    words::aside(format_args!("{BAD}Broken{BAD:#}: {text}"));
+}

@@ -1,0 +1,193 @@
+//! What was found, with the lines that say so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use model::{Artifact, DeviceId, Dialect, Fleet, Owners};
+use serde::Serialize;
+use verify::{Finding, Said};
+
+use crate::words::{BAD, DIM, GOOD, NOTE, Table, cell, grouped, painted, plural, wrapped};
+
+/// More findings than this are for programs.
+const MOST: usize = 40;
+
+/// The texts that lines are quoted from.
+pub(crate) struct Texts<'a> {
+    fleet: &'a Fleet,
+    artifacts: BTreeMap<(DeviceId, Dialect), &'a Artifact>,
+}
+
+/// A line of a text.
+#[derive(Debug, Serialize)]
+pub(crate) struct Line {
+    device: String,
+    dialect: Dialect,
+    line: u32,
+    text: String,
+}
+
+/// A finding for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Found {
+    code: &'static str,
+    sentence: String,
+    devices: Vec<String>,
+    said_by: Vec<Line>,
+}
+
+impl<'a> Texts<'a> {
+    /// Quotes from these artifacts.
+    pub(crate) fn of(fleet: &'a Fleet, artifacts: &'a [Artifact]) -> Self {
+        let keyed = artifacts.iter();
+        Self {
+            fleet,
+            artifacts: keyed
+                .map(|artifact| ((artifact.device, artifact.dialect), artifact))
+                .collect(),
+        }
+    }
+
+    /// The lines that say something.
+    pub(crate) fn lines(&self, said_by: &[Said]) -> Vec<Line> {
+        let quote = |said: &Said| {
+            let artifact = self.artifacts.get(&(said.device, said.dialect))?;
+            let (line, text) = said.quote(artifact)?;
+            Some(Line {
+                device: self.fleet.device_name(said.device).to_string(),
+                dialect: said.dialect,
+                line,
+                text: text.trim().to_owned(),
+            })
+        };
+        said_by.iter().filter_map(quote).collect()
+    }
+
+    /// Writes the lines below what they say.
+    pub(crate) fn write_lines(
+        &self,
+        out: &mut dyn Write,
+        indent: usize,
+        said_by: &[Said],
+    ) -> io::Result<()> {
+        let mut table = Table::new(indent);
+        for line in self.lines(said_by) {
+            table.push(vec![
+                painted(DIM, format!("{} {}:{}", line.device, line.dialect, line.line)),
+                cell(line.text),
+            ]);
+        }
+        table.write(out)
+    }
+
+    /// Writes the findings, each with its lines.
+    pub(crate) fn write_findings(
+        &self,
+        out: &mut dyn Write,
+        findings: &[Finding],
+    ) -> io::Result<()> {
+        for finding in findings.iter().take(MOST) {
+            self.write_finding(out, finding)?;
+        }
+        if let Some(more) = findings.len().checked_sub(MOST).filter(|&more| more > 0) {
+            let more = grouped(more);
+            writeln!(out, "{DIM}... and {more} more; `-o json` has all of them{DIM:#}")?;
+        }
+        Ok(())
+    }
+
+    /// Writes one finding and its lines.
+    pub(crate) fn write_finding(&self, out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
+        let style = match finding {
+            Finding::Breach(_) | Finding::Severed(_) => BAD,
+            Finding::Weak(_) => NOTE,
+        };
+        let (code, sentence) = (finding.code(), finding.sentence(self.fleet));
+        // The code is part of the first line, so the others begin below the sentence.
+        let indent = code.len() + 2;
+        let sentence = wrapped(&sentence, indent).join("\n");
+        writeln!(out, "{style}{code}{style:#}  {}", sentence.trim_start())?;
+        self.write_lines(out, 2, finding.said_by())
+    }
+
+    /// The findings for programs.
+    pub(crate) fn found(&self, findings: &[Finding]) -> Vec<Found> {
+        let found = |finding: &Finding| Found {
+            code: finding.code(),
+            sentence: finding.sentence(self.fleet),
+            devices: finding
+                .devices()
+                .into_iter()
+                .map(|device| self.fleet.device_name(device).to_string())
+                .collect(),
+            said_by: self.lines(finding.said_by()),
+        };
+        findings.iter().map(found).collect()
+    }
+}
+
+/// How much was judged.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Extent {
+    tenants: usize,
+    jobs: usize,
+    endpoints: usize,
+    devices: usize,
+    consents: usize,
+}
+
+impl Extent {
+    /// What these owners have on the devices of these artifacts.
+    pub(crate) fn of(owners: &Owners, artifacts: &[Artifact]) -> Self {
+        let jobs: BTreeSet<_> = owners.ports.values().collect();
+        let tenants: BTreeSet<_> = jobs.iter().map(|job| &job.tenant).collect();
+        let devices: BTreeSet<_> = artifacts.iter().map(|artifact| artifact.device).collect();
+        Self {
+            tenants: tenants.len(),
+            jobs: jobs.len(),
+            endpoints: owners.ports.len(),
+            devices: devices.len(),
+            consents: owners.consents.len(),
+        }
+    }
+
+    /// The verdict in one sentence.
+    pub(crate) fn write_verdict(
+        &self,
+        out: &mut dyn Write,
+        findings: &[Finding],
+    ) -> io::Result<()> {
+        if findings.is_empty() {
+            return self.write_proved(out);
+        }
+        let count = |is: fn(&Finding) -> bool| findings.iter().filter(|one| is(one)).count();
+        let breaches = count(|finding| matches!(finding, Finding::Breach(_)));
+        let severed = count(|finding| matches!(finding, Finding::Severed(_)));
+        let weak = count(|finding| matches!(finding, Finding::Weak(_)));
+        let counts: Vec<String> =
+            [(breaches, "breach"), (severed, "severed pair"), (weak, "fence that is down")]
+                .into_iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, thing)| match thing {
+                    "fence that is down" if count > 1 => {
+                        format!("{} fences that are down", grouped(count))
+                    }
+                    _ => plural(count, thing),
+                })
+                .collect();
+        writeln!(out, "{BAD}Not proved{BAD:#}: {}.", counts.join(", "))
+    }
+
+    fn write_proved(&self, out: &mut dyn Write) -> io::Result<()> {
+        let without = if self.consents > 0 { " without consent" } else { "" };
+        writeln!(
+            out,
+            "{GOOD}Proved{GOOD:#}: {} of {} of {} on {}; no two owners can meet{without}.",
+            plural(self.endpoints, "endpoint"),
+            plural(self.jobs, "job"),
+            plural(self.tenants, "tenant"),
+            plural(self.devices, "device"),
+        )
+    }
+}

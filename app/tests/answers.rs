@@ -1,0 +1,207 @@
+//! What each room's answer looks like, to people and to programs.
+
+mod desk;
+
+use desk::{CLUSTER, Desk};
+use expect_test::{Expect, expect};
+use serde_json::Value;
+
+#[track_caller]
+fn check(name: &str, arguments: &[&str], code: i32, answer: Expect) {
+    let said = Desk::new(name).run(arguments).ends(code);
+    assert_eq!(said.err, "");
+    answer.assert_eq(&said.out);
+}
+
+#[test]
+fn a_fleet_is_shown_as_tables() {
+    check(
+        "fleet-show",
+        &["fleet", "show", CLUSTER],
+        0,
+        expect![[r#"
+        Fleet harbour: 44 GPUs on 7 nodes in 2 pods; sites ams (core, NL), rtm (edge, NL).
+
+          pod      nodes  gpus  leaves  spines  judged
+          ams-pod      5    40       2       1  leaf 5
+          rtm-pod      2     4       1       0  host 2
+
+          node model  nodes  gpus each  product    nics
+          hgx-h100        5          8  H100-80GB  8 x 400Gbps
+          edge-l40s       2          2  L40S-48GB  2 x 100Gbps
+
+          devices  count  dialects
+          leaf         2  frr, linux, table
+          leaf         1  nxos
+          node         2  frr, linux, table
+          spine        1  nxos
+    "#]],
+    );
+}
+
+#[test]
+fn a_pair_that_may_not_meet_is_explained() {
+    check(
+        "why-not",
+        &["why", "red/tune", "blue/train", CLUSTER],
+        0,
+        expect![[r#"
+        Of 4 pairs, the first between which most passes:
+        n1/2 at leaf-1 Ethernet1/3 (red/tune) to n2/0 at leaf-1 Ethernet1/9 (blue/train)
+          owner    apart  red/tune and blue/train did not both consent to anything
+          port     open   leaf-1 Ethernet1/3 is in segment 100018 as 10.1.0.10
+                   leaf-1 nxos:176  switchport access vlan 4
+                   leaf-1 nxos:180  ip source binding 10.1.0.10 0201.0000.0002 vlan 4 interface Ethernet1/3
+          port     open   leaf-1 Ethernet1/9 is in segment 100016 as 10.1.0.2
+                   leaf-1 nxos:88  switchport access vlan 2
+                   leaf-1 nxos:92  ip source binding 10.1.0.2 0201.0000.0008 vlan 2 interface Ethernet1/9
+          segment  apart  two bridge domains of one device: not bridged
+          vrf      apart  VRF t2 imports nothing that VRF t1 exports
+          group    apart  group 18 to group 16, judged at the receiver's switch
+                   leaf-1 nxos:172  match connected-endpoints vrf t2 ipv4 10.1.0.10/32
+                   leaf-1 nxos:83   match connected-endpoints vrf t1 ipv4 10.1.0.2/32
+          nothing passes
+        n2/0 at leaf-1 Ethernet1/9 (blue/train) to n1/2 at leaf-1 Ethernet1/3 (red/tune)
+          owner    apart  blue/train and red/tune did not both consent to anything
+          port     open   leaf-1 Ethernet1/9 is in segment 100016 as 10.1.0.2
+                   leaf-1 nxos:88  switchport access vlan 2
+                   leaf-1 nxos:92  ip source binding 10.1.0.2 0201.0000.0008 vlan 2 interface Ethernet1/9
+          port     open   leaf-1 Ethernet1/3 is in segment 100018 as 10.1.0.10
+                   leaf-1 nxos:176  switchport access vlan 4
+                   leaf-1 nxos:180  ip source binding 10.1.0.10 0201.0000.0002 vlan 4 interface Ethernet1/3
+          segment  apart  two bridge domains of one device: not bridged
+          vrf      apart  VRF t1 imports nothing that VRF t2 exports
+          group    apart  group 16 to group 18, judged at the receiver's switch
+                   leaf-1 nxos:83   match connected-endpoints vrf t1 ipv4 10.1.0.2/32
+                   leaf-1 nxos:172  match connected-endpoints vrf t2 ipv4 10.1.0.10/32
+          nothing passes
+        They cannot meet.
+    "#]],
+    );
+}
+
+#[test]
+fn a_pair_that_may_meet_is_explained() {
+    check(
+        "why",
+        &["why", "n1/0", "vault/files", CLUSTER],
+        0,
+        expect![[r#"
+        n1/0 at leaf-1 Ethernet1/1 (red/train) to n5/0 at leaf-2 swp9 (vault/files)
+          owner    open   red/train and vault/files both consented to tcp 2049
+          port     open   leaf-1 Ethernet1/1 is in segment 100017 as 10.1.0.2
+                   leaf-1 nxos:128  switchport access vlan 3
+                   leaf-1 nxos:132  ip source binding 10.1.0.2 0201.0000.0000 vlan 3 interface Ethernet1/1
+          port     open   leaf-2 swp9 is in segment 100019 as 10.9.0.2
+                   leaf-2 linux:18  link swp9 master br19
+                   leaf-2 linux:19  neigh 10.9.0.2 lladdr 02:01:00:00:00:20 dev swp9 master br19
+          segment  apart  the sender's segment imports nothing that the receiver's exports
+          vrf      open   VRF t2 imports what VRF t3 exports
+                   leaf-1 nxos:148  route-target import 65000:50003 evpn
+                   leaf-2 frr:50    route-target export 65000:50003
+          group    apart  group 17 to group 19, judged at the receiver's packet program
+                   leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
+                   leaf-2 table:16  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
+          passes: unicast to tcp 2049, routed through a tunnel
+        n5/0 at leaf-2 swp9 (vault/files) to n1/0 at leaf-1 Ethernet1/1 (red/train)
+          owner    open   vault/files and red/train both consented to tcp 2049
+          port     open   leaf-2 swp9 is in segment 100019 as 10.9.0.2
+                   leaf-2 linux:18  link swp9 master br19
+                   leaf-2 linux:19  neigh 10.9.0.2 lladdr 02:01:00:00:00:20 dev swp9 master br19
+          port     open   leaf-1 Ethernet1/1 is in segment 100017 as 10.1.0.2
+                   leaf-1 nxos:128  switchport access vlan 3
+                   leaf-1 nxos:132  ip source binding 10.1.0.2 0201.0000.0000 vlan 3 interface Ethernet1/1
+          segment  apart  the sender's segment imports nothing that the receiver's exports
+          vrf      open   VRF t3 imports what VRF t2 exports
+                   leaf-2 frr:87   route-target import 65000:50002
+                   leaf-1 nxos:53  route-target export 65000:50002 evpn
+          group    apart  group 19 to group 17, judged at the receiver's switch
+                   leaf-2 table:16  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
+                   leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
+          passes: unicast from tcp 2049, routed through a tunnel
+        They can meet: unicast to tcp 2049, unicast from tcp 2049.
+    "#]],
+    );
+}
+
+#[test]
+fn a_text_is_read_with_its_lines() {
+    let desk = Desk::new("read");
+    let text = "vtep 10.255.0.3\n# by hand\nvrf t17\nip rule add pref 7\n";
+    let answer = desk.run_with(&["read", "--dialect", "linux", "-"], text).ends(1);
+    expect![[r#"
+        1  sends its tunnels from 10.255.0.3
+        4  unknown `ip rule add pref 7`: no line of this dialect is written so
+        Not read: 1 unknown line, 1 claim; 1 line ignored, see --ignored
+    "#]]
+    .assert_eq(&answer.out);
+}
+
+#[test]
+fn the_ignored_lines_of_a_text_are_shown() {
+    let desk = Desk::new("ignored");
+    let text = "hostname leaf-1\nfeature bgp\n";
+    let arguments = ["read", "--dialect", "nxos", "--ignored", "-"];
+    let answer = desk.run_with(&arguments, text).ends(0);
+    answer.says("All such lines of nxos\n").says("Ignored ");
+}
+
+#[test]
+fn every_answer_for_programs_is_json() {
+    let desk = Desk::new("json");
+    let leaf = desk.run(&["render", CLUSTER, "--device", "leaf-1"]).ends(0);
+    desk.write("leaf-1.conf", &leaf.out);
+    for (arguments, key) in [
+        (&["plan", CLUSTER][..], "plan"),
+        (&["fleet", "show", CLUSTER], "pods"),
+        (&["verify", CLUSTER], "proved"),
+        (&["apply", CLUSTER, "--to", "sim"], "receipts"),
+        (&["verify", CLUSTER, "--held"], "findings"),
+        (&["why", "red/train", "vault/files", CLUSTER], "directions"),
+        (&["read", "--dialect", "nxos", "leaf-1.conf"], "claims"),
+    ] {
+        let json = desk.run(&[arguments, &["-o", "json"]].concat()).ends(0);
+        assert_eq!(json.err, "", "{arguments:?}");
+        let json: Value = serde_json::from_str(&json.out).unwrap();
+        assert!(!json[key].is_null(), "no {key} in the answer of {arguments:?}");
+        let yaml = desk.run(&[arguments, &["-o", "yaml"]].concat()).ends(0);
+        let yaml: Value = serde_saphyr::from_str(&yaml.out).unwrap();
+        if arguments[0] != "apply" {
+            assert_eq!(json, yaml, "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn every_text_can_be_written_to_a_file() {
+    let desk = Desk::new("files");
+    desk.run(&["render", CLUSTER, "--out", "configs"]).ends(0).says("Wrote 14 files");
+    let written = std::fs::read_to_string(desk.path("configs/leaf-2/table")).unwrap();
+    let printed = desk.run(&["render", CLUSTER, "--device", "leaf-2", "--dialect", "table"]);
+    assert_eq!(written, printed.ends(0).out);
+}
+
+#[test]
+fn every_shell_gets_its_completions() {
+    let desk = Desk::new("completions");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        desk.run(&["completions", shell]).ends(0).says("bulkhead");
+    }
+}
+
+#[test]
+fn the_demonstration_shows_a_breach_and_ends_proved() {
+    let desk = Desk::new("demo");
+    let demo = desk.run(&["demo"]).ends(0);
+    assert_eq!(demo.err, "");
+    let (sound, hole) = demo.out.split_once("8. A hole").unwrap();
+    let (hole, repair) = hole.split_once("9. The repair").unwrap();
+    assert!(sound.contains("Proved: 13 endpoints of 5 jobs of 4 tenants on 6 devices"));
+    assert!(sound.contains("They can meet: ") && sound.contains("They cannot meet."));
+    assert!(hole.contains("breach  leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/9"));
+    assert!(hole.contains("Not proved: ") && hole.contains("n2/0 (blue/train)"));
+    assert!(repair.contains("Proved: ") && !repair.contains("blue/train"));
+    let wide = demo.out.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(wide, None, "wider than a terminal");
+    assert_eq!(std::fs::read_dir(desk.path("")).unwrap().count(), 0, "nothing is written");
+}

@@ -1,0 +1,122 @@
+//! A folder of its own and the built binary, as a person at a desk has them.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test file is a program of its own and uses a part; a desk that breaks ends the test"
+)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The documents of the demonstration: two sites, four tenants, five jobs.
+pub(crate) const CLUSTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/demo");
+
+/// A folder that is gone after the test.
+pub(crate) struct Desk {
+    folder: PathBuf,
+}
+
+/// What a command said and how it ended.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Desk {
+    pub(crate) fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("bulkhead-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Self { folder }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Changes a file and insists that this is a change.
+    pub(crate) fn edit(&self, name: &str, edit: impl FnOnce(&str) -> String) {
+        let before = fs::read_to_string(self.path(name)).unwrap();
+        let after = edit(&before);
+        assert_ne!(before, after, "the edit of {name} changes nothing");
+        self.write(name, &after);
+    }
+
+    /// Copies the demonstration's documents, to be edited.
+    pub(crate) fn copy_cluster(&self) {
+        for file in ["fleet.yaml", "work.yaml", "permits.yaml"] {
+            fs::copy(Path::new(CLUSTER).join(file), self.path(file)).unwrap();
+        }
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
+        self.run_with(arguments, "")
+    }
+
+    pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Answer {
+        let mut child = self.command(arguments).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // A command that does not read its input may be gone already.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        Answer::of(child.wait_with_output().unwrap())
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+        command
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR_FORCE")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Answer {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Insists on the exit code.
+    #[track_caller]
+    pub(crate) fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// Insists that the answer says this.
+    #[track_caller]
+    pub(crate) fn says(self, part: &str) -> Self {
+        assert!(self.out.contains(part), "no `{part}` in\n{}", self.out);
+        self
+    }
+
+    /// Insists that the complaint says this.
+    #[track_caller]
+    pub(crate) fn complains(self, part: &str) -> Self {
+        assert!(self.err.contains(part), "no `{part}` in\n{}", self.err);
+        self
+    }
+}

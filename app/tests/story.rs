@@ -1,0 +1,171 @@
+//! From documents to devices, through a hole and back.
+
+mod desk;
+
+use desk::{CLUSTER, Desk};
+use expect_test::{Expect, expect};
+
+const LEAF_1: &str = "bulkhead-state/sim/leaf-1/nxos";
+const LEAF_2: &str = "bulkhead-state/sim/leaf-2/";
+
+/// Applies the demonstration's documents, lets a hand edit what a device holds, and tells the
+/// first line of what is found. Then all is put right.
+#[track_caller]
+fn check(name: &str, file: &str, edit: impl FnOnce(&str) -> String, found: Expect) {
+    let desk = Desk::new(name);
+    desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
+    desk.run(&["verify", CLUSTER, "--held"]).ends(0).says("Proved: ");
+    desk.edit(file, edit);
+    let answer = desk.run(&["verify", CLUSTER, "--held"]).ends(1);
+    let lines: Vec<&str> = answer.out.lines().collect();
+    found.assert_eq(&format!("{}\n{}\n", lines[0], lines[lines.len() - 1]));
+    let repair = desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
+    repair.says("In force: 6 devices hold generation 2.");
+    desk.run(&["verify", CLUSTER, "--held"]).ends(0).says("Proved: ");
+}
+
+#[test]
+fn a_port_moved_into_another_tenants_vlan_is_a_breach() {
+    check(
+        "moved-port",
+        LEAF_1,
+        |text| {
+            let (before, after) = text.split_once("interface Ethernet1/9\n").unwrap();
+            let after = after.replacen("access vlan 2", "access vlan 3", 1);
+            format!("{before}interface Ethernet1/9\n{after}")
+        },
+        expect![[r#"
+            breach  leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/9 (blue/train): flooded frames,
+            Not proved: 2 breaches, 1 severed pair, 4 fences that are down.
+        "#]],
+    );
+}
+
+#[test]
+fn a_table_that_no_longer_drops_is_found() {
+    check(
+        "open-table",
+        &format!("{LEAF_2}table"),
+        |text| text.replace("default drop\n", ""),
+        expect![[r#"
+            breach  leaf-1 Ethernet1/1 (red/train) meets leaf-2 swp3 (red/tune): unicast, routed through a
+            Not proved: 6 breaches, 1 fence that is down.
+        "#]],
+    );
+}
+
+#[test]
+fn a_line_that_nobody_knows_is_found() {
+    check(
+        "unknown-line",
+        &format!("{LEAF_2}frr"),
+        |text| format!("{text}ip nhrp network-id 7\n"),
+        expect![[r#"
+            unknown-line  leaf-2: unknown line `ip nhrp network-id 7`: no line of this block is written so
+            Not proved: 1 fence that is down.
+        "#]],
+    );
+}
+
+#[test]
+fn an_import_of_another_tenants_routes_is_found() {
+    check(
+        "import",
+        &format!("{LEAF_2}frr"),
+        |text| {
+            text.replacen("route-target import 65000:50002", "route-target import 65000:50001", 1)
+        },
+        expect![[r#"
+            joined  leaf-2: VRF t2 imports 65000:50001 of VRF t1 on leaf-1 without a consent of both owners
+            Not proved: 1 fence that is down.
+        "#]],
+    );
+}
+
+#[test]
+fn a_plan_that_is_in_force_changes_nothing() {
+    let desk = Desk::new("twice");
+    let first = desk.run(&["plan", CLUSTER]).ends(0);
+    let again = desk.run(&["plan", CLUSTER]).ends(0);
+    assert_eq!(first.out, again.out);
+    first.says("Plan: 5 jobs to add, 0 to change, 0 to remove; 4 devices touched");
+    let apply = desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
+    apply.says("In force: 6 devices hold generation 1.");
+    let plan = desk.run(&["plan", CLUSTER]).ends(0);
+    plan.says("No changes: generation 1 is what the documents ask for.");
+    let before = std::fs::read(desk.path("bulkhead-state/log")).unwrap();
+    let apply = desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
+    apply.says("Nothing to do: 6 devices hold generation 1.");
+    let after = std::fs::read(desk.path("bulkhead-state/log")).unwrap();
+    assert_eq!(before, after, "nothing to do is nothing to write down");
+}
+
+#[test]
+fn jobs_and_consents_that_change_are_shown() {
+    let desk = Desk::new("changes");
+    desk.copy_cluster();
+    desk.run(&["apply", ".", "--to", "sim"]).ends(0);
+    desk.edit("work.yaml", |text| {
+        text.replace("endpoints: [n1/2, n4/2]", "endpoints: [n1/2, n4/3]")
+            .replace("gpus: 4, pod: rtm-pod", "gpus: 2, pod: rtm-pod")
+    });
+    desk.edit("permits.yaml", |text| text.replacen("port: 2049", "port: 2050", 2));
+    let plan = desk.run(&["plan", "."]).ends(0);
+    let changes = plan.out.split("\n\n").next().unwrap();
+    let summary = plan.out.lines().last().unwrap();
+    expect![[r#"
+          ~  job      quay/infer                tag: 20 -> 22
+                                                subnet: 10.1.0.0/29 -> 10.1.0.8/29
+                                                endpoints: 4 (e1/0, e1/1, e2/0, e2/1) -> 2 (e1/0, e1/1)
+                                                devices: e1 vlan 2, e2 vlan 2 -> e1 vlan 3
+          ~  job      red/tune                  tag: 18 -> 21
+                                                subnet: 10.1.0.8/29 -> 10.1.0.16/29
+                                                endpoints: 2 (n1/2, n4/2) -> 2 (n1/2, n4/3)
+                                                devices: leaf-1 vlan 4, leaf-2 vlan 3 -> leaf-1 vlan 5, leaf-2 vlan 5
+          -  consent  red/train -> vault/files  tcp 2049
+          +  consent  red/train -> vault/files  tcp 2050
+        Plan: 0 jobs to add, 2 to change, 0 to remove; 4 devices touched (generation 1 to 2).
+    "#]].assert_eq(&format!("{changes}\n{summary}\n"));
+}
+
+#[test]
+fn what_was_freed_rests_until_it_was_seen_gone() {
+    let desk = Desk::new("resting");
+    desk.copy_cluster();
+    desk.run(&["apply", ".", "--to", "sim"]).ends(0);
+    desk.edit("work.yaml", |text| {
+        let documents = text.split("---\n");
+        let documents = documents.filter(|document| !document.contains("name: infer"));
+        documents.collect::<Vec<_>>().join("---\n")
+    });
+    let plan = desk.run(&["plan", "."]).ends(0);
+    plan.says("Freed, and resting until seen gone").says("1 to remove");
+    desk.run(&["apply", ".", "--to", "sim"]).ends(0);
+    let plan = desk.run(&["plan", "."]).ends(0).says("No changes");
+    assert!(!plan.out.contains("resting"), "{}", plan.out);
+}
+
+#[test]
+fn a_made_up_cluster_is_proved_from_a_pipe() {
+    let desk = Desk::new("generated");
+    let wish = "fleet generate --gpus 256 --nvl72 30 --sites 2 --workload --jobs 20";
+    let made = desk.run(&wish.split(' ').collect::<Vec<_>>());
+    let made = made.ends(0);
+    desk.run_with(&["verify", "-"], &made.out).ends(0).says("Proved: ");
+}
+
+#[test]
+fn a_rendered_text_is_read_back_without_an_unknown_line() {
+    let desk = Desk::new("inverse");
+    for (device, dialect) in [
+        ("leaf-1", "nxos"),
+        ("spine-1", "nxos"),
+        ("leaf-2", "frr"),
+        ("leaf-2", "linux"),
+        ("e1", "table"),
+    ] {
+        let text = desk.run(&["render", CLUSTER, "--device", device, "--dialect", dialect]);
+        let read = desk.run_with(&["read", "--dialect", dialect, "-"], &text.ends(0).out);
+        read.ends(0).says("no unknown line");
+    }
+}

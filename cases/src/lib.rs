@@ -1,0 +1,58 @@
+//! Worlds to test whole rooms on: small random ones, and the stories beside this package.
+//!
+//! Takes: a seed. Gives: documents and everything down the line. Never: runs in production.
+
+mod chance;
+mod cut;
+mod patch;
+mod random;
+mod story;
+
+pub use chance::Chance;
+pub use cut::{Cut, at_random};
+pub use patch::Patch;
+pub use random::documents;
+pub use story::{Story, Telling};
+
+use model::{Artifact, Owners};
+use plan::{Ledger, Plan};
+
+/// Documents and what they came to.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// What people wrote.
+    pub documents: String,
+    /// What shall be.
+    pub plan: Plan,
+    /// Who owns what.
+    pub owners: Owners,
+    /// What devices are sent.
+    pub artifacts: Vec<Artifact>,
+}
+
+/// A small random world.
+///
+/// # Panics
+/// When the generator writes documents that are refused: a bug of this package.
+#[must_use]
+pub fn world(seed: u64) -> World {
+    let documents = documents(&mut Chance::new(seed));
+    match from_documents(&documents) {
+        Ok(world) => world,
+        Err(refusals) => panic!("seed {seed} makes refused documents:\n{refusals}\n{documents}"),
+    }
+}
+
+/// The world of some documents, or all refusals as text.
+pub fn from_documents(documents: &str) -> Result<World, String> {
+    let source = intent::Source { file: "documents.yaml", text: documents };
+    let intent = intent::load(&[source]).map_err(|refusals| lines(&refusals))?;
+    let next = plan::next(&intent, &Ledger::default()).map_err(|refusals| lines(&refusals))?;
+    let artifacts = render::all(&next.plan);
+    let owners = next.plan.owners();
+    Ok(World { documents: documents.into(), plan: next.plan, owners, artifacts })
+}
+
+fn lines(refusals: &[impl std::fmt::Display]) -> String {
+    refusals.iter().map(|refusal| format!("{refusal}\n")).collect()
+}

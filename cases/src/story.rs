@@ -1,0 +1,309 @@
+//! A folder that tells what happens to some documents, all the way down to the devices.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use apply::Outcome;
+use intent::Source;
+use model::{Artifact, DeviceId, Dialect, Fleet, Owners, Part, PartText};
+use observe::Holds;
+use plan::{Ledger, Next, Record};
+use sim::Fabric;
+use verify::{Cleared, Finding, Ground, Meeting, Refused, Said};
+
+use crate::Patch;
+
+/// What a folder says shall happen.
+#[derive(Clone, Debug, Default)]
+pub struct Story {
+    /// Documents that stand in every step, by file name.
+    documents: BTreeMap<String, String>,
+    /// The steps in their order. One without a name when no document is numbered.
+    steps: Vec<Step>,
+    /// What a broken renderer does to the texts before they are judged.
+    renderer_bug: Option<Patch>,
+    /// What a hand does to the devices after the last step.
+    tamper: Option<Patch>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Step {
+    /// `1-train-comes`
+    name: Option<String>,
+    documents: Option<String>,
+    /// Devices that do not answer when the plan of this step is applied.
+    unreachable: Vec<String>,
+}
+
+/// How a story went.
+#[derive(Debug, Default)]
+pub struct Telling {
+    /// Every output, by its file's name inside the folder.
+    pub outputs: BTreeMap<String, String>,
+    /// Whether any step was refused, be it by documents, plan or proof.
+    pub refused: bool,
+    /// Whether something was found on the devices.
+    pub found: bool,
+    /// Whether any device holds any text in the end.
+    pub held: bool,
+}
+
+impl Story {
+    /// Whether a file of a folder is input. All others are outputs.
+    #[must_use]
+    pub fn is_input(file: &str) -> bool {
+        matches!(file, "tamper" | "renderer-bug")
+            || file.ends_with(".yaml")
+            || file.ends_with(".unreachable")
+    }
+
+    /// Reads the inputs of a folder.
+    ///
+    /// # Errors
+    /// When a file cannot be read or a patch is not written as one.
+    pub fn read(folder: &Path) -> Result<Self, String> {
+        let mut inputs: BTreeMap<String, String> = BTreeMap::new();
+        for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
+            let path = entry.map_err(|error| error.to_string())?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if Self::is_input(&name) {
+                let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+                inputs.insert(name, text);
+            }
+        }
+        Self::from_inputs(inputs)
+    }
+
+    fn from_inputs(inputs: BTreeMap<String, String>) -> Result<Self, String> {
+        let mut story = Self::default();
+        for (file, text) in inputs {
+            let numbered = file.starts_with(|letter: char| letter.is_ascii_digit());
+            match file.rsplit_once('.') {
+                Some((name, "yaml")) if numbered => {
+                    let name = Some(name.into());
+                    story.steps.push(Step { name, documents: Some(text), unreachable: Vec::new() });
+                }
+                Some((name, "unreachable")) => {
+                    let step =
+                        story.steps.iter_mut().find(|step| step.name.as_deref() == Some(name));
+                    let step = step.ok_or_else(|| format!("{file} is of no step"))?;
+                    step.unreachable = text.lines().map(Into::into).collect();
+                }
+                Some(_) => {
+                    story.documents.insert(file, text);
+                }
+                None if file == "tamper" => story.tamper = Some(text.parse()?),
+                None => story.renderer_bug = Some(text.parse()?),
+            }
+        }
+        if story.steps.is_empty() {
+            story.steps.push(Step::default());
+        }
+        Ok(story)
+    }
+
+    /// Lets it happen.
+    ///
+    /// # Panics
+    /// When the story itself is wrong: a patch does not fit, or a step follows a refused one.
+    #[must_use]
+    pub fn tell(&self) -> Telling {
+        let mut stage = Stage::default();
+        for step in &self.steps {
+            assert!(!stage.telling.refused, "nothing can follow a refusal");
+            self.play(step, &mut stage);
+        }
+        if let (Some(patch), Some(act)) = (&self.tamper, &stage.last) {
+            act.tamper(patch, &mut stage.telling);
+        }
+        let held = |act: &Act| !act.held().is_empty();
+        stage.telling.held = stage.last.as_ref().is_some_and(held);
+        stage.telling
+    }
+
+    fn play(&self, step: &Step, stage: &mut Stage) {
+        let prefix = step.name.as_ref().map_or(String::new(), |name| format!("{name}/"));
+        let mut output = |file: &str, text: String| {
+            stage.telling.outputs.insert(format!("{prefix}{file}"), text);
+        };
+        let own = step.name.as_ref().map(|name| format!("{name}.yaml"));
+        let own = own.iter().zip(&step.documents).map(|(file, text)| (file.as_str(), text));
+        let common = self.documents.iter().map(|(file, text)| (file.as_str(), text));
+        let sources: Vec<Source<'_>> =
+            common.chain(own).map(|(file, text)| Source { file, text }).collect();
+        let planned =
+            intent::load(&sources).map_err(|refusals| crate::lines(&refusals)).and_then(|intent| {
+                plan::next(&intent, &stage.ledger).map_err(|refusals| crate::lines(&refusals))
+            });
+        let next = match planned {
+            Ok(next) => next,
+            Err(refusals) => {
+                output("refusal", refusals);
+                stage.telling.refused = true;
+                return;
+            }
+        };
+        output("plan", format!("{}\n{}", plan::diff(&stage.ledger, &next.plan), next.report));
+        let fleet = Arc::clone(&next.plan.fleet);
+        let owners = next.plan.owners();
+        let mut artifacts = render::all(&next.plan);
+        if let Some(bug) = &self.renderer_bug {
+            bug.apply(&fleet, &mut artifacts);
+        }
+        for artifact in &artifacts {
+            let name = fleet.device_name(artifact.device);
+            output(&format!("artifacts/{name}.{}", artifact.dialect), artifact.text());
+        }
+        let fabric = Fabric::new(Arc::clone(&fleet));
+        let last = stage.last.take();
+        let mut act = Act { fabric: last.map_or(fabric, |act| act.fabric), fleet, owners };
+        match verify::clear(&act.fleet, &act.owners, artifacts) {
+            Ok(cleared) => {
+                output("verdict", act.proved(cleared.artifacts()));
+                act.apply(&cleared, step, &next, &mut stage.ledger);
+            }
+            Err(Refused { artifacts, findings }) => {
+                output("verdict", act.not_proved(&artifacts, &findings));
+                stage.telling.refused = true;
+            }
+        }
+        stage.last = Some(act);
+    }
+}
+
+/// What goes on from step to step.
+#[derive(Default)]
+struct Stage {
+    telling: Telling,
+    ledger: Ledger,
+    last: Option<Act>,
+}
+
+/// One step's owners, and the devices.
+struct Act {
+    fleet: Arc<Fleet>,
+    owners: Owners,
+    fabric: Fabric,
+}
+
+impl Act {
+    /// Writes the plan down, makes devices hold it, and writes down which of them do.
+    fn apply(&mut self, cleared: &Cleared, step: &Step, next: &Next, ledger: &mut Ledger) {
+        let silent: Vec<DeviceId> = self
+            .fleet
+            .devices()
+            .filter(|device| {
+                let name = self.fleet.device_name(*device);
+                step.unreachable.iter().any(|silent| silent == name.as_str())
+            })
+            .collect();
+        silent.iter().for_each(|device| self.fabric.cut(*device));
+        let applied = apply::apply(cleared, &mut self.fabric);
+        silent.iter().for_each(|device| self.fabric.mend(*device));
+        let generation = next.plan.generation;
+        let holds = |device: &DeviceId| {
+            let mut own = applied.receipts.iter().filter(|receipt| receipt.device == *device);
+            own.all(|receipt| matches!(receipt.outcome, Ok(Outcome::Held | Outcome::Unchanged)))
+        };
+        let seen = self.fleet.devices().filter(holds).map(|device| Record::Seen {
+            device: self.fleet.device_name(device).clone(),
+            generation,
+        });
+        for record in next.records.iter().cloned().chain(seen) {
+            let kept = ledger.apply(&record);
+            assert!(kept.is_ok(), "the ledger takes what was planned on it: {kept:?}");
+        }
+    }
+
+    /// A hand changes what a device holds: that is found, and goes when the plan is sent again.
+    fn tamper(&self, patch: &Patch, telling: &mut Telling) {
+        let mut held = self.held();
+        patch.apply(&self.fleet, &mut held);
+        let findings = verify::findings(&self.fleet, &self.owners, &held);
+        telling.found = !findings.is_empty();
+        telling.outputs.insert("found".into(), self.not_proved(&held, &findings));
+    }
+
+    /// What the devices hold, as texts without parts.
+    fn held(&self) -> Vec<Artifact> {
+        let mut artifacts = Vec::new();
+        for device in self.fleet.devices() {
+            for &dialect in self.fleet.dialects(device) {
+                if let Ok(Some(held)) = self.fabric.held(device, dialect) {
+                    let parts = vec![PartText { part: Part::Whole, text: held.text }];
+                    artifacts.push(Artifact {
+                        device,
+                        dialect,
+                        generation: held.generation,
+                        parts,
+                    });
+                }
+            }
+        }
+        artifacts
+    }
+
+    /// That all is well, and every place where endpoints can meet.
+    fn proved(&self, artifacts: &[Artifact]) -> String {
+        let mut verifier = verify::reading(&self.fleet, &self.owners, artifacts);
+        let _ = verifier.judge();
+        let meetings = verifier.meetings();
+        let ports = self.owners.ports.len();
+        let mut out = format!(
+            "Proved: {ports} endpoints meet in {} places and nowhere else.\n",
+            meetings.len()
+        );
+        for meeting in &meetings {
+            self.write_meeting(meeting, &mut out);
+        }
+        out
+    }
+
+    fn write_meeting(&self, meeting: &Meeting, out: &mut String) {
+        let _ = match meeting.ground {
+            Ground::Segment { vni, tag: Some(tag) } => writeln!(out, "\nsegment {vni} tag {tag}"),
+            Ground::Segment { vni, tag: None } => writeln!(out, "\nsegment {vni} without tag"),
+            Ground::Rule { client, provider, service } => {
+                writeln!(out, "\nrule for tag {client} to ask tag {provider} at {service}")
+            }
+        };
+        for member in &meeting.members {
+            let _ = writeln!(out, "  {}", member.show(&self.fleet));
+        }
+    }
+
+    /// Every finding with the lines that say so.
+    fn not_proved(&self, artifacts: &[Artifact], findings: &[Finding]) -> String {
+        let mut out = format!("Not proved: {} findings.\n", findings.len());
+        for finding in findings {
+            let _ = writeln!(out, "\n{}: {}", finding.code(), finding.sentence(&self.fleet));
+            for said in finding.said_by() {
+                self.write_line(artifacts, said, &mut out);
+            }
+        }
+        out
+    }
+
+    fn write_line(&self, artifacts: &[Artifact], said: &Said, out: &mut String) {
+        let of = |a: &&Artifact| (a.device, a.dialect) == (said.device, said.dialect);
+        let quote = artifacts.iter().find(of).and_then(|artifact| said.quote(artifact));
+        let name = self.fleet.device_name(said.device);
+        let Some((line, text)) = quote else {
+            unreachable!("a finding quotes lines that stand in the texts: {said:?}");
+        };
+        let _ = writeln!(out, "  {name} {}:{line}  {}", said.dialect, text.trim());
+    }
+}
+
+/// The device with this name.
+pub(crate) fn device(fleet: &Fleet, name: &str) -> Option<DeviceId> {
+    fleet.devices().find(|device| fleet.device_name(*device).as_str() == name)
+}
+
+/// The dialect with this name on a device.
+pub(crate) fn dialect(fleet: &Fleet, device: DeviceId, name: &str) -> Option<Dialect> {
+    fleet.dialects(device).iter().copied().find(|dialect| dialect.as_str() == name)
+}

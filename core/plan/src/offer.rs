@@ -1,0 +1,159 @@
+use std::sync::Arc;
+
+use ipnet::Ipv4Net;
+use model::{DeviceId, Job, NicRef, Tenant, TenantName, Vlan, Want};
+use wire::Tag;
+
+use crate::blocks::prefix_for;
+use crate::net::selecting_leaf;
+use crate::place::Seeker;
+use crate::planner::{Offer, Planner};
+use crate::record::{Lease, SeatAt, VlanAt};
+use crate::refusal::Refusal;
+use crate::room::TenantKey;
+
+/// Finding everything a job needs, without taking any of it.
+impl Planner {
+    pub(crate) fn offer(&mut self, job: &Job) -> Result<Offer, Refusal> {
+        let name = &job.name;
+        let Some(tenant) = self.tenants.get(&name.tenant).map(Arc::clone) else {
+            return Err(Refusal::TenantUnknown { job: name.clone() });
+        };
+        if self.ledger.jobs().contains_key(name) {
+            return Err(Refusal::JobKnown { job: name.clone() });
+        }
+        if let Want::Gpus(asked) = job.want {
+            self.within_quota(job, asked)?;
+        }
+        let key = self.room.key(&tenant.name, tenant.grade);
+        let seats = self.in_order(self.seeker(job, &tenant, key).seats()?);
+        let gpus = seats.iter().map(|&(_, nic)| self.room.gpus_behind(nic)).sum();
+        self.within_quota(job, gpus)?;
+        let lease = Lease {
+            tag: self.tag(job)?,
+            subnet: self.subnet(job, &tenant, seats.len())?,
+            class: job.class,
+            grade: tenant.grade,
+            gpus,
+            vlans: self.vlans(job, &seats)?,
+            seats: seats.iter().map(|&(_, nic)| self.seat_at(nic)).collect(),
+        };
+        let nics = seats.into_iter().map(|(_, nic)| nic).collect();
+        let consents = self.wished_with_present(name);
+        self.may_join(&consents)?;
+        Ok(Offer { tenant_number: self.tenant_number(&name.tenant)?, lease, nics, consents })
+    }
+
+    pub(crate) fn seeker<'a>(
+        &'a self,
+        job: &'a Job,
+        tenant: &'a Tenant,
+        key: TenantKey,
+    ) -> Seeker<'a> {
+        Seeker { fleet: &self.fleet, room: &self.room, ledger: &self.ledger, job, tenant, key }
+    }
+
+    /// A parent's quota counts everything below it.
+    fn within_quota(&self, job: &Job, asked: u32) -> Result<(), Refusal> {
+        for tenant in job.name.tenant.lineage() {
+            let quota = self.tenants.get(&tenant).and_then(|at| at.quota_gpus);
+            let left = quota.map(|quota| quota.saturating_sub(self.ledger.gpus_of(&tenant)));
+            if let Some(left) = left
+                && asked > left
+            {
+                return Err(Refusal::OverQuota { job: job.name.clone(), tenant, asked, left });
+            }
+        }
+        Ok(())
+    }
+
+    /// Endpoints behind one device get consecutive addresses, so that one line names them all.
+    fn in_order(&self, seats: Vec<NicRef>) -> Vec<(DeviceId, NicRef)> {
+        let device = |nic: &NicRef| self.fleet.enforcement_point(nic.node, nic.nic).0;
+        let mut seats: Vec<(DeviceId, NicRef)> =
+            seats.into_iter().map(|nic| (device(&nic), nic)).collect();
+        seats.sort_unstable();
+        seats
+    }
+
+    fn tag(&self, job: &Job) -> Result<Tag, Refusal> {
+        let mut ranges = self.bounds.tags.iter();
+        let free = ranges.find_map(|range| self.ledger.tags().lowest_free(range));
+        free.and_then(|tag| Tag::try_from(tag).ok()).ok_or_else(|| Refusal::TagsExhausted {
+            job: job.name.clone(),
+            limit: self.bounds.tag_count(),
+            resting: self.ledger.resting_tags(),
+        })
+    }
+
+    /// The number a tenant would need; none if it has one.
+    fn tenant_number(&self, tenant: &TenantName) -> Result<Option<u16>, Refusal> {
+        if self.ledger.tenants().contains_key(tenant) {
+            return Ok(None);
+        }
+        let numbers = &self.bounds.tenant_numbers;
+        match self.ledger.numbers().lowest_free(numbers) {
+            Some(number) => Ok(Some(number)),
+            None => Err(Refusal::TenantNumbersExhausted {
+                tenant: tenant.clone(),
+                limit: numbers.len() as u32,
+                resting: self.ledger.resting_numbers(),
+            }),
+        }
+    }
+
+    fn subnet(&mut self, job: &Job, tenant: &Tenant, endpoints: usize) -> Result<Ipv4Net, Refusal> {
+        let prefix = prefix_for(endpoints).unwrap_or(0);
+        self.blocks(tenant).first_free(prefix).ok_or_else(|| Refusal::PoolExhausted {
+            job: job.name.clone(),
+            endpoints: endpoints as u32,
+            prefix,
+            pools: tenant.pools.clone(),
+        })
+    }
+
+    fn vlans(&self, job: &Job, seats: &[(DeviceId, NicRef)]) -> Result<Vec<VlanAt>, Refusal> {
+        let mut vlans = Vec::new();
+        for at_device in seats.chunk_by(|a, b| a.0 == b.0) {
+            let device = at_device[0].0;
+            self.selectors(job, device, at_device.len() as u32)?;
+            vlans.push(VlanAt {
+                device: self.fleet.device_name(device).clone(),
+                vlan: self.vlan(job, device)?,
+            });
+        }
+        vlans.sort_unstable_by(|a, b| a.device.cmp(&b.device));
+        Ok(vlans)
+    }
+
+    fn vlan(&self, job: &Job, device: DeviceId) -> Result<Vlan, Refusal> {
+        let name = self.fleet.device_name(device);
+        let range = &self.bounds.vlans;
+        let free = match self.ledger.vlans_at(name) {
+            Some(held) => held.lowest_free(range),
+            None => Some(*range.start()),
+        };
+        free.and_then(|vlan| Vlan::try_from(vlan).ok()).ok_or_else(|| Refusal::VlansExhausted {
+            job: job.name.clone(),
+            device: name.clone(),
+            limit: range.len() as u32,
+        })
+    }
+
+    fn selectors(&self, job: &Job, device: DeviceId, more: u32) -> Result<(), Refusal> {
+        let would_be = self.endpoints_at(device) + more;
+        if selecting_leaf(&self.fleet, device) && would_be > self.bounds.selectors {
+            return Err(Refusal::SelectorsExceeded {
+                job: job.name.clone(),
+                leaf: self.fleet.device_name(device).clone(),
+                limit: self.bounds.selectors,
+                would_be,
+            });
+        }
+        Ok(())
+    }
+
+    fn seat_at(&self, nic: NicRef) -> SeatAt {
+        SeatAt { node: self.fleet.nodes[nic.node.index()].name.clone(), nic: nic.nic }
+    }
+}

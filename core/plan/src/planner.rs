@@ -1,0 +1,356 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use intent::Intent;
+use model::{
+    Consent, DeviceId, Fleet, Generation, Job, JobName, Name, NicRef, NodeId, Part, Permit, Tenant,
+    TenantName,
+};
+
+use crate::Next;
+use crate::blocks::Blocks;
+use crate::contradiction::Contradiction;
+use crate::ledger::{Holder, Ledger};
+use crate::meet::Partners;
+use crate::net::{self, Astray, Index};
+use crate::number::Bounds;
+use crate::record::{Lease, Record, SeatAt};
+use crate::refusal::Refusal;
+use crate::report::Report;
+use crate::rest::{Finished, RestId};
+use crate::room::{Room, TenantKey};
+use crate::shape::{Plan, Touched};
+
+/// The plan with everything that makes the next change cheap: who holds what, what is free,
+/// and who agreed to meet. What one change costs depends on the job and not on the fleet.
+#[derive(Clone, Debug)]
+pub struct Planner {
+    pub(crate) fleet: Arc<Fleet>,
+    pub(crate) tenants: BTreeMap<TenantName, Arc<Tenant>>,
+    /// What both sides wrote, by each of the two jobs, whether the jobs are there or not.
+    pub(crate) wishes: BTreeMap<JobName, Vec<Consent>>,
+    pub(crate) pending: Vec<Permit>,
+    pub(crate) bounds: Bounds,
+    pub(crate) ledger: Ledger,
+    pub(crate) plan: Plan,
+    pub(crate) index: Index,
+    pub(crate) room: Room,
+    pub(crate) blocks: BTreeMap<TenantName, Blocks>,
+    /// How many endpoints each device judges.
+    pub(crate) endpoints: BTreeMap<DeviceId, u32>,
+    pub(crate) partners: Partners,
+    /// Leased jobs that cannot be said in this fleet.
+    pub(crate) astray: BTreeMap<JobName, Astray>,
+    pub(crate) records: Vec<Record>,
+    pub(crate) sealed: bool,
+}
+
+/// Everything a job would get. Nothing is taken before all of it is found.
+pub(crate) struct Offer {
+    pub(crate) tenant_number: Option<u16>,
+    pub(crate) lease: Lease,
+    /// The interfaces of the lease, in its order.
+    pub(crate) nics: Vec<NicRef>,
+    pub(crate) consents: Vec<Consent>,
+}
+
+impl Planner {
+    /// A planner that holds the plan of this intent: what the ledger has and the intent no
+    /// longer asks for is released, then what is new is admitted.
+    ///
+    /// # Errors
+    /// Every refusal, not only the first.
+    pub fn new(intent: &Intent, ledger: &Ledger) -> Result<Self, Vec<Refusal>> {
+        Self::within(Bounds::default(), intent, ledger)
+    }
+
+    pub(crate) fn within(
+        bounds: Bounds,
+        intent: &Intent,
+        ledger: &Ledger,
+    ) -> Result<Self, Vec<Refusal>> {
+        let mut planner = Self::load(bounds, intent, ledger);
+        planner.follow(intent)?;
+        Ok(planner)
+    }
+
+    /// The plan as it is now.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The books as they are now.
+    #[must_use]
+    pub const fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Where every endpoint is judged, what is not covered there, and what is waited for.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        Report::new(&self.plan, &self.ledger, &self.pending)
+    }
+
+    /// Adds a job.
+    ///
+    /// # Errors
+    /// If it cannot be had; then nothing has changed.
+    pub fn admit(&mut self, job: &Job) -> Result<Touched, Refusal> {
+        let lent = self.lend(&job.name);
+        let offer = self.offer(job);
+        self.take_back(lent);
+        Ok(self.accept(&job.name, offer?))
+    }
+
+    /// Takes a job away. All it held rests until every device that held it was seen without it.
+    ///
+    /// # Errors
+    /// If there is no such job.
+    pub fn release(&mut self, job: &JobName) -> Result<Touched, Refusal> {
+        if !self.ledger.jobs().contains_key(job) {
+            return Err(Refusal::JobUnknown { job: job.clone() });
+        }
+        let touched = self.withdraw(job);
+        if self.ledger.jobs_of(&job.tenant).next().is_none() {
+            self.dismiss(&job.tenant);
+        }
+        Ok(touched)
+    }
+
+    /// Notes that a device was seen to hold what a generation gave it. What waited for nothing
+    /// else is free again.
+    ///
+    /// # Errors
+    /// If that generation was never planned.
+    pub fn seen(&mut self, device: &Name, generation: Generation) -> Result<(), Contradiction> {
+        let record = Record::Seen { device: device.clone(), generation };
+        let finished = self.ledger.enter(&record)?;
+        self.records.push(record);
+        for rest in finished {
+            self.make_free(rest);
+        }
+        Ok(())
+    }
+
+    /// Ends this generation and hands out its records, to be written down before anything else
+    /// happens. The next change begins the next generation.
+    #[must_use]
+    pub fn seal(&mut self) -> Vec<Record> {
+        self.sealed = true;
+        std::mem::take(&mut self.records)
+    }
+
+    /// Ends this generation and hands out everything.
+    #[must_use]
+    pub fn into_next(mut self) -> Next {
+        Next { records: self.seal(), report: self.report(), plan: self.plan }
+    }
+
+    /// Begins a generation unless one is open.
+    pub(crate) fn begin(&mut self) {
+        if self.sealed || !self.ledger.is_open() {
+            self.sealed = false;
+            let generation = self.ledger.generation().next();
+            self.plan.generation = generation;
+            self.enter(Record::Planned { generation });
+        }
+    }
+
+    pub(crate) fn enter(&mut self, record: Record) {
+        if let Err(contradiction) = self.ledger.enter(&record) {
+            unreachable!("the planner contradicts its own ledger: {contradiction}");
+        }
+        self.records.push(record);
+    }
+
+    /// Gives a job what it was offered.
+    fn accept(&mut self, job: &JobName, offer: Offer) -> Touched {
+        self.begin();
+        if let Some(number) = offer.tenant_number {
+            let tenant = job.tenant.clone();
+            self.enter(Record::TenantLeased { tenant, number });
+            self.name_tenant(&job.tenant, number);
+        }
+        let key = self.key_of(&job.tenant, &offer.lease);
+        self.hold(&offer.nics, key);
+        self.take_block(&job.tenant, offer.lease.subnet);
+        self.enter(Record::JobLeased { job: job.clone(), lease: offer.lease });
+        let mut touched = self.seat(job, &offer.nics);
+        for consent in offer.consents {
+            self.join(consent, &mut touched);
+        }
+        touched
+    }
+
+    /// Takes a job away and leaves its tenant.
+    pub(crate) fn withdraw(&mut self, job: &JobName) -> Touched {
+        self.begin();
+        let mut touched = Touched::default();
+        for consent in self.plan.consents.get(job).cloned().unwrap_or_default() {
+            self.part(&consent, &mut touched);
+        }
+        self.enter(Record::JobFreed { job: job.clone() });
+        self.astray.remove(job);
+        self.unseat(job, &mut touched);
+        touched
+    }
+
+    /// Takes a tenant away that has no jobs.
+    pub(crate) fn dismiss(&mut self, tenant: &TenantName) {
+        self.begin();
+        self.plan.tenants.remove(tenant);
+        self.enter(Record::TenantFreed { tenant: tenant.clone() });
+    }
+
+    /// Puts a leased job into the plan.
+    pub(crate) fn seat(&mut self, job: &JobName, nics: &[NicRef]) -> Touched {
+        let mut touched = Touched::default();
+        let Some(lease) = self.ledger.jobs().get(job) else {
+            unreachable!("only a leased job is seated");
+        };
+        let net = match net::job_net(&self.fleet, lease, nics) {
+            Ok(net) => net,
+            Err(astray) => {
+                self.astray.insert(job.clone(), astray);
+                return touched;
+            }
+        };
+        for (position, group) in net.groups.iter().enumerate() {
+            let device = self.plan.devices.entry(group.device).or_default();
+            if !has_neighbour(&device.jobs, job) {
+                let tenant = Part::Tenant(job.tenant.clone());
+                touched.0.insert((group.device, tenant));
+            }
+            device.jobs.insert(job.clone(), position);
+            touched.0.insert((group.device, Part::Job(job.clone())));
+            *self.endpoints.entry(group.device).or_default() += group.seats.len() as u32;
+        }
+        self.plan.jobs.insert(job.clone(), net);
+        touched
+    }
+
+    fn unseat(&mut self, job: &JobName, touched: &mut Touched) {
+        let Some(net) = self.plan.jobs.remove(job) else {
+            return;
+        };
+        for group in &net.groups {
+            if let Some(endpoints) = self.endpoints.get_mut(&group.device) {
+                *endpoints -= group.seats.len() as u32;
+            }
+            let Some(device) = self.plan.devices.get_mut(&group.device) else {
+                continue;
+            };
+            device.jobs.remove(job);
+            touched.0.insert((group.device, Part::Job(job.clone())));
+            if !has_neighbour(&device.jobs, job) {
+                let tenant = Part::Tenant(job.tenant.clone());
+                touched.0.insert((group.device, tenant));
+            }
+            if device.jobs.is_empty() {
+                self.plan.devices.remove(&group.device);
+            }
+        }
+    }
+
+    pub(crate) fn name_tenant(&mut self, tenant: &TenantName, number: u16) {
+        let net = net::tenant_net(&self.fleet, number, self.tenants.get(tenant).map(Arc::as_ref));
+        self.plan.tenants.insert(tenant.clone(), net);
+    }
+
+    /// The key of a tenant in the room. One that nobody describes any more shares what it did.
+    pub(crate) fn key_of(&mut self, tenant: &TenantName, lease: &Lease) -> TenantKey {
+        let described = self.tenants.get(tenant);
+        let grade = described.map_or(lease.grade, |tenant| tenant.grade);
+        self.room.key(tenant, grade)
+    }
+
+    /// Puts a tenant on interfaces.
+    pub(crate) fn hold(&mut self, nics: &[NicRef], key: TenantKey) {
+        for (node, nics) in by_node(nics) {
+            self.room.occupy(node, &nics, key);
+        }
+    }
+
+    /// Those of the interfaces that the fleet has.
+    pub(crate) fn present<'a>(&self, seats: impl Iterator<Item = &'a SeatAt>) -> Vec<NicRef> {
+        seats.filter_map(|seat| self.index.nic(&self.fleet, seat)).collect()
+    }
+
+    /// What is free of a tenant's pools, counted when it is first asked for.
+    pub(crate) fn blocks(&mut self, tenant: &Tenant) -> &mut Blocks {
+        let ledger = &self.ledger;
+        self.blocks
+            .entry(tenant.name.clone())
+            .or_insert_with(|| Blocks::new(&tenant.pools, ledger.subnets_of(&tenant.name)))
+    }
+
+    pub(crate) fn endpoints_at(&self, device: DeviceId) -> u32 {
+        self.endpoints.get(&device).copied().unwrap_or(0)
+    }
+
+    fn take_block(&mut self, tenant: &TenantName, subnet: ipnet::Ipv4Net) {
+        if let Some(blocks) = self.blocks.get_mut(tenant) {
+            blocks.take(subnet);
+        }
+    }
+
+    fn make_free(&mut self, rest: Finished) {
+        let Finished::Job { job, lease, free } = rest else {
+            return;
+        };
+        if let Some(blocks) = self.blocks.get_mut(&job.tenant)
+            && !blocks.give_back(lease.subnet)
+        {
+            self.blocks.remove(&job.tenant);
+        }
+        let key = self.key_of(&job.tenant, &lease);
+        for (node, nics) in by_node(&self.present(free.iter())) {
+            self.room.vacate(node, &nics, key);
+        }
+    }
+
+    /// Lets a job look for its place as if what it held itself were free: that never had
+    /// another owner, so nobody has to be fenced off.
+    fn lend(&mut self, job: &JobName) -> Vec<(NodeId, Vec<u16>, TenantKey)> {
+        let rests: Vec<(RestId, Lease)> =
+            self.ledger.rests_of(job).map(|(id, lease)| (id, lease.clone())).collect();
+        let mut lent = Vec::new();
+        for (id, lease) in rests {
+            let key = self.key_of(&job.tenant, &lease);
+            let rests = |seat: &&SeatAt| {
+                self.ledger.holder(&seat.node, seat.nic) == Some(&Holder::Rest(id))
+            };
+            let nics = self.present(lease.seats.iter().filter(rests));
+            for (node, nics) in by_node(&nics) {
+                self.room.vacate(node, &nics, key);
+                lent.push((node, nics, key));
+            }
+        }
+        lent
+    }
+
+    fn take_back(&mut self, lent: Vec<(NodeId, Vec<u16>, TenantKey)>) {
+        for (node, nics, key) in lent {
+            self.room.occupy(node, &nics, key);
+        }
+    }
+}
+
+fn by_node(nics: &[NicRef]) -> BTreeMap<NodeId, Vec<u16>> {
+    let mut nodes: BTreeMap<NodeId, Vec<u16>> = BTreeMap::new();
+    for &NicRef { node, nic } in nics {
+        nodes.entry(node).or_default().push(nic);
+    }
+    nodes
+}
+
+/// Whether another job of the same tenant is on the list: jobs are ordered by tenant first, so
+/// that one would stand beside it.
+fn has_neighbour(jobs: &BTreeMap<JobName, usize>, job: &JobName) -> bool {
+    use std::ops::Bound::{Excluded, Unbounded};
+    let before = jobs.range(..job).next_back();
+    let after = jobs.range((Excluded(job), Unbounded)).next();
+    let mut beside = before.into_iter().chain(after);
+    beside.any(|(other, _)| other.tenant == job.tenant)
+}

@@ -1,0 +1,160 @@
+use ipnet::Ipv4Net;
+use model::{Consent, Generation, Grade, JobName, Name, Service, TenantName, TrafficClass, Vlan};
+use serde::{Deserialize, Serialize};
+use wire::Tag;
+
+/// One thing that happened, in names that outlive any list they stood in. What follows a
+/// [`Record::Planned`] belongs to its generation.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Record {
+    /// A new generation began.
+    Planned {
+        /// Which one.
+        generation: Generation,
+    },
+    /// A tenant got its number.
+    TenantLeased {
+        /// The tenant.
+        tenant: TenantName,
+        /// Its number.
+        number: u16,
+    },
+    /// A tenant gave its number up. The number rests.
+    TenantFreed {
+        /// The tenant.
+        tenant: TenantName,
+    },
+    /// A job got everything it needs.
+    JobLeased {
+        /// The job.
+        job: JobName,
+        /// What it got.
+        lease: Lease,
+    },
+    /// A job's packets are treated in another way from now on.
+    JobClassed {
+        /// The job.
+        job: JobName,
+        /// How they are treated.
+        class: TrafficClass,
+    },
+    /// A job gave everything up. All of it rests.
+    JobFreed {
+        /// The job.
+        job: JobName,
+    },
+    /// Two jobs may meet at a service from now on.
+    ConsentOpened {
+        /// Who asks.
+        client: JobName,
+        /// Who answers.
+        provider: JobName,
+        /// At which service.
+        service: Service,
+    },
+    /// Two jobs may no longer meet at a service.
+    ConsentEnded {
+        /// Who asked.
+        client: JobName,
+        /// Who answered.
+        provider: JobName,
+        /// At which service.
+        service: Service,
+    },
+    /// A device was seen to hold exactly what this generation gave it.
+    Seen {
+        /// The device.
+        device: Name,
+        /// The generation it holds.
+        generation: Generation,
+    },
+}
+
+/// What a job holds: one owner for each of these, until it is freed and seen gone.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lease {
+    /// Its group tag, which its VNI, distinguishers and target are made of.
+    #[serde(with = "as_number::tag")]
+    pub tag: Tag,
+    /// Its addresses.
+    pub subnet: Ipv4Net,
+    /// How its packets are treated.
+    pub class: TrafficClass,
+    /// What its tenant shared with others when it was leased: this holds on while it rests.
+    pub grade: Grade,
+    /// How many GPUs are behind its interfaces. These count against the quota.
+    pub gpus: u32,
+    /// Its interfaces in the order of their addresses.
+    pub seats: Vec<SeatAt>,
+    /// The VLAN of its segment on each device that judges it, in the order of names.
+    pub vlans: Vec<VlanAt>,
+}
+
+/// One interface of one node, by name.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeatAt {
+    /// The node.
+    pub node: Name,
+    /// Which of its interfaces, from 0.
+    pub nic: u16,
+}
+
+/// The VLAN of a job's segment on one device.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VlanAt {
+    /// The device.
+    pub device: Name,
+    /// The VLAN there.
+    #[serde(with = "as_number::vlan")]
+    pub vlan: Vlan,
+}
+
+impl Record {
+    pub(crate) fn opened(consent: &Consent) -> Self {
+        Self::ConsentOpened {
+            client: consent.client.clone(),
+            provider: consent.provider.clone(),
+            service: consent.service,
+        }
+    }
+
+    pub(crate) fn ended(consent: &Consent) -> Self {
+        Self::ConsentEnded {
+            client: consent.client.clone(),
+            provider: consent.provider.clone(),
+            service: consent.service,
+        }
+    }
+}
+
+/// Numbers that cannot be wrong are written as plain numbers and checked when read.
+mod as_number {
+    macro_rules! as_number {
+        ($name:ident, $number:ty) => {
+            pub(crate) mod $name {
+                use serde::de::Error;
+                use serde::{Deserialize, Deserializer, Serializer};
+
+                pub(crate) fn serialize<S: Serializer>(
+                    number: &$number,
+                    to: S,
+                ) -> Result<S::Ok, S::Error> {
+                    to.serialize_u16(number.get())
+                }
+
+                pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+                    from: D,
+                ) -> Result<$number, D::Error> {
+                    u16::deserialize(from)?.try_into().map_err(D::Error::custom)
+                }
+            }
+        };
+    }
+
+    as_number!(tag, wire::Tag);
+    as_number!(vlan, model::Vlan);
+}

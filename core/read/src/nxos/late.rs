@@ -1,0 +1,191 @@
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use model::{Port, Service};
+use wire::Tag;
+
+use super::Reader;
+use super::values::{self, Why};
+use crate::Fact;
+use crate::lines::Line;
+
+/// What one line says only together with others that may stand anywhere in the text.
+#[derive(Default)]
+pub(super) struct Late<'a> {
+    /// Whether `nv overlay evpn` stands in the text.
+    pub(super) evpn: bool,
+    /// Whether `feature security-group` stands in the text.
+    pub(super) groups: bool,
+    /// Where the switch is told to make room for groups; without it none is judged.
+    pub(super) template: Option<Line<'a>>,
+    /// Where nve1 is told to advertise what it has.
+    pub(super) reachability: Option<Line<'a>>,
+    /// Where nve1 is told its source, and the loopback it names.
+    source: Option<(Line<'a>, &'a str)>,
+    loopbacks: BTreeMap<&'a str, Ipv4Addr>,
+    cables: BTreeMap<Port, Ipv4Addr>,
+    pub(super) policies: Policies<'a>,
+    contracts: Vec<Contract<'a>>,
+}
+
+/// A contract whose policy is not looked up yet.
+struct Contract<'a> {
+    line: Line<'a>,
+    vrf: &'a str,
+    client: Tag,
+    provider: Tag,
+    policy: &'a str,
+}
+
+impl<'a> Late<'a> {
+    /// A loopback's address. A second one would leave open where tunnels come from.
+    pub(super) fn loopback(&mut self, name: &'a str, host: Ipv4Addr) -> Result<(), Why> {
+        match *self.loopbacks.entry(name).or_insert(host) {
+            first if first == host => Ok(()),
+            _ => Err("the loopback has another address already"),
+        }
+    }
+
+    /// A cable's address. A second one would replace the first.
+    pub(super) fn cable(&mut self, port: Port, host: Ipv4Addr) -> Result<(), Why> {
+        match *self.cables.entry(port).or_insert(host) {
+            first if first == host => Ok(()),
+            _ => Err("the port has another address already"),
+        }
+    }
+
+    /// The loopback that nve1 sends from.
+    pub(super) fn source(&mut self, line: Line<'a>, name: &'a str) -> Result<(), Why> {
+        match self.source.get_or_insert((line, name)) {
+            (_, first) if *first == name => Ok(()),
+            _ => Err("nve1 has another source interface already"),
+        }
+    }
+
+    /// The words after `security contract`.
+    pub(super) fn contract(
+        &mut self,
+        line: Line<'a>,
+        vrf: &'a str,
+        words: &[&'a str],
+    ) -> Result<(), Why> {
+        let ["source", client, "destination", provider, "policy", policy, "bidir"] = *words else {
+            return Err("a contract is `source S destination D policy P bidir`");
+        };
+        self.contracts.push(Contract {
+            line,
+            vrf,
+            client: values::group(client)?,
+            provider: values::group(provider)?,
+            policy,
+        });
+        Ok(())
+    }
+
+    /// Says all of it, now that every line was read.
+    pub(super) fn say(self, reader: &mut Reader<'a>) {
+        if let (true, Some(line)) = (self.evpn, self.reachability) {
+            reader.claim(line, Fact::AdvertisesEvpn);
+        }
+        if let (true, Some(line)) = (self.groups, self.template) {
+            reader.claim(line, Fact::JudgesByGroups);
+        }
+        if let Some((line, loopback)) = self.source {
+            match self.loopbacks.get(loopback) {
+                Some(&address) => reader.claim(line, Fact::Vtep(address)),
+                None => {
+                    reader.unknown(line, "this loopback has no address here");
+                }
+            }
+        }
+        for contract in &self.contracts {
+            contract.say(&self.policies, reader);
+        }
+    }
+}
+
+impl Contract<'_> {
+    fn say(&self, policies: &Policies<'_>, reader: &mut Reader<'_>) {
+        let services = match policies.services(self.policy) {
+            Ok(services) => services,
+            Err(why) => {
+                reader.unknown(self.line, why);
+                return;
+            }
+        };
+        for service in services {
+            let contract = Fact::Contract {
+                vrf: values::vrf(self.vrf),
+                client: self.client,
+                provider: self.provider,
+                service,
+            };
+            reader.claim(self.line, contract);
+        }
+    }
+}
+
+/// The policies of a text, and the classes they name. Both may be told in several places.
+#[derive(Default)]
+pub(super) struct Policies<'a> {
+    /// The services of each class.
+    classes: BTreeMap<&'a str, Vec<Service>>,
+    /// The classes of each policy, and whether it permits them.
+    policies: BTreeMap<&'a str, BTreeMap<&'a str, bool>>,
+}
+
+impl<'a> Policies<'a> {
+    /// There is a class of this name.
+    pub(super) fn class(&mut self, name: &'a str) {
+        self.classes.entry(name).or_default();
+    }
+
+    /// The class holds this service.
+    pub(super) fn matches(&mut self, class: &'a str, service: Service) {
+        let services = self.classes.entry(class).or_default();
+        if !services.contains(&service) {
+            services.push(service);
+        }
+    }
+
+    /// There is a policy of this name.
+    pub(super) fn policy(&mut self, name: &'a str) {
+        self.policies.entry(name).or_default();
+    }
+
+    /// The policy names the class.
+    pub(super) fn names(&mut self, policy: &'a str, class: &'a str) {
+        let classes = self.policies.entry(policy).or_default();
+        classes.entry(class).or_insert(false);
+    }
+
+    /// The policy permits the class.
+    pub(super) fn permits(&mut self, policy: &'a str, class: &'a str) {
+        let classes = self.policies.entry(policy).or_default();
+        classes.insert(class, true);
+    }
+
+    /// The services a policy permits, or why that cannot be said.
+    fn services(&self, policy: &str) -> Result<Vec<Service>, Why> {
+        let classes = self.policies.get(policy).ok_or("its policy is not defined here")?;
+        if classes.is_empty() {
+            return Err("its policy has no class");
+        }
+        let mut services = Vec::new();
+        for (class, permitted) in classes {
+            if !permitted {
+                return Err("its policy has a class without `permit`");
+            }
+            match self.classes.get(class) {
+                None => return Err("its policy has a class that is not defined here"),
+                Some(matches) if matches.is_empty() => {
+                    return Err("its policy has a class that matches nothing");
+                }
+                Some(matches) => services.extend(matches),
+            }
+        }
+        services.sort();
+        services.dedup();
+        Ok(services)
+    }
+}

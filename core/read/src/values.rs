@@ -1,0 +1,80 @@
+use std::net::Ipv4Addr;
+use std::str::FromStr;
+
+use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
+use wire::{Mac, Tag, Vni};
+
+use crate::Bridge;
+
+/// Why a line cannot be understood: the sentence that stands in [`crate::Unknown`].
+pub(crate) type Why = &'static str;
+
+pub(crate) fn address(word: &str) -> Result<Ipv4Addr, Why> {
+    value(word, "an address is four numbers such as 10.1.0.2")
+}
+
+/// An address and the length of its prefix: `10.1.0.1/28`.
+pub(crate) fn prefixed(word: &str) -> Result<(Ipv4Addr, u8), Why> {
+    const WHY: Why = "an address with its prefix is written 10.1.0.1/28";
+    let (address, prefix) = word.split_once('/').ok_or(WHY)?;
+    let prefix = value(prefix, WHY)?;
+    if prefix > 32 {
+        return Err(WHY);
+    }
+    Ok((value(address, WHY)?, prefix))
+}
+
+pub(crate) fn mac(word: &str) -> Result<Mac, Why> {
+    value(word, "an Ethernet address is six bytes such as 02:00:00:00:00:01")
+}
+
+pub(crate) fn vni(word: &str) -> Result<Vni, Why> {
+    value(word, "a VNI is a number from 1 to 16777215")
+}
+
+pub(crate) fn tag(word: &str) -> Result<Tag, Why> {
+    value(word, "a group tag is a number from 1 to 65535")
+}
+
+pub(crate) fn port(word: &str) -> Result<Port, Why> {
+    value(word, "a port is written Ethernet1/5, swp5, rep5 or nic5")
+}
+
+pub(crate) fn asn(word: &str) -> Result<Asn, Why> {
+    value(word, "an AS is a number of 32 bits").map(Asn)
+}
+
+pub(crate) fn target(word: &str) -> Result<RouteTarget, Why> {
+    value(word, "a route target is `AS:number` with an AS up to 65535 and no wildcard")
+}
+
+pub(crate) fn distinguisher(word: &str) -> Result<RouteDistinguisher, Why> {
+    value(word, "a route distinguisher is `address:number` with a number up to 65535")
+}
+
+pub(crate) fn service(protocol: &str, port: &str) -> Result<Service, Why> {
+    Ok(Service {
+        protocol: value(protocol, "a service speaks tcp or udp")?,
+        port: value(port, "the port of a service is a number up to 65535")?,
+    })
+}
+
+pub(crate) fn bps(word: &str) -> Result<u64, Why> {
+    value(word, "a rate is a whole number of bits a second")
+}
+
+pub(crate) fn vrf(word: &str) -> VrfName {
+    VrfName(word.into())
+}
+
+pub(crate) fn bridge(word: &str) -> Bridge {
+    Bridge(word.into())
+}
+
+/// Rust's numbers may have a plus in front; a device's may not.
+fn value<T: FromStr>(word: &str, why: Why) -> Result<T, Why> {
+    if word.as_bytes().contains(&b'+') {
+        return Err(why);
+    }
+    word.parse().map_err(|_| why)
+}

@@ -1,0 +1,189 @@
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod page;
+
+use expect_test::{Expect, expect};
+use model::Dialect;
+use proptest::prelude::*;
+
+const HEAD: &str = "\
+vtep 10.255.0.3
+default drop
+";
+
+const TENANT: &str = "\
+space t17 vni 50017
+rate t17 guarantee 25000000000 ceiling 100000000000
+";
+
+const JOB: &str = "\
+space t17 vni 101001
+endpoint t17 10.1.0.2 mac 02:00:00:00:00:05 port swp5 tag 1001
+peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 tag 1001
+peers t17 10.9.0.2-10.9.0.2 vtep 10.255.0.9 tag 2001
+permit t17 1001 2001 tcp 2049
+";
+
+#[test]
+fn a_head_tells_the_default() {
+    check(
+        HEAD,
+        expect![[r#"
+        1: Vtep(10.255.0.3)
+        2: TableDeniesByDefault
+    "#]],
+    );
+}
+
+#[test]
+fn a_tenant_part_tells_the_space_and_its_rate() {
+    check(
+        TENANT,
+        expect![[r#"
+        1: TableSpace { space: VrfName("t17"), vni: Vni(50017) }
+        2: TableRate { space: VrfName("t17"), guarantee_bps: Some(25000000000), ceiling_bps: Some(100000000000) }
+    "#]],
+    );
+}
+
+#[test]
+fn a_job_part_tells_endpoints_peers_and_permits() {
+    check(
+        JOB,
+        expect![[r#"
+        1: TableSpace { space: VrfName("t17"), vni: Vni(101001) }
+        2: TableEndpoint { space: VrfName("t17"), address: 10.1.0.2, mac: Mac([2, 0, 0, 0, 0, 5]), port: Swp(5), tag: Tag(1001) }
+        3: TablePeers { space: VrfName("t17"), first: 10.1.0.3, last: 10.1.0.10, vtep: 10.255.0.4, tag: Tag(1001) }
+        4: TablePeers { space: VrfName("t17"), first: 10.9.0.2, last: 10.9.0.2, vtep: 10.255.0.9, tag: Tag(2001) }
+        5: TablePermit { space: VrfName("t17"), client: Tag(1001), provider: Tag(2001), service: Service { protocol: Tcp, port: 2049 } }
+    "#]],
+    );
+}
+
+#[test]
+fn a_rate_may_be_one_sided() {
+    check(
+        "rate t17 guarantee 1\nrate t17 ceiling 2\n",
+        expect![[r#"
+        1: TableRate { space: VrfName("t17"), guarantee_bps: Some(1), ceiling_bps: None }
+        2: TableRate { space: VrfName("t17"), guarantee_bps: None, ceiling_bps: Some(2) }
+    "#]],
+    );
+}
+
+#[test]
+fn a_table_that_passes_by_default_claims_nothing() {
+    check("default pass\n", expect![[""]]);
+}
+
+#[test]
+fn a_default_that_is_said_twice_must_agree() {
+    check(
+        "default drop\ndefault drop\ndefault pass\n",
+        expect![[r#"
+        1: TableDeniesByDefault
+        2: TableDeniesByDefault
+        3? default pass
+           the default was said otherwise before
+    "#]],
+    );
+    check(
+        "default pass\ndefault drop\n",
+        expect![[r#"
+        2? default drop
+           the default was said otherwise before
+    "#]],
+    );
+}
+
+#[test]
+fn lines_that_are_written_otherwise_are_unknown() {
+    check(
+        "\
+# a comment
+default
+default accept
+default drop now
+space t17
+space t17 vni 0
+rate t17
+rate t17 ceiling 25Gbps
+rate t17 ceiling 2 guarantee 1
+endpoint t17 10.1.0.2 port swp5 tag 1001
+endpoint t17 10.1.0.2 mac 02:00:00:00:00:05 port swp5 tag 0
+endpoint t17 10.1.0.2 mac 02:00:00:00:00:05 port eth5 tag 1001
+peers t17 10.1.0.3 vtep 10.255.0.4 tag 1001
+peers t17 10.1.0.10-10.1.0.3 vtep 10.255.0.4 tag 1001
+peers t17 10.1.0.3-10.1.0.10 vtep any tag 1001
+peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 tag 65536
+permit t17 1001 2001 icmp 1
+permit t17 1001 2001 tcp 65536
+permit t17 1001 2001
+",
+        expect![[r#"
+            2? default
+               the default is drop or pass
+            3? default accept
+               the default is drop or pass
+            4? default drop now
+               the default is drop or pass
+            5? space t17
+               no line of a table is written so
+            6? space t17 vni 0
+               a VNI is a number from 1 to 16777215
+            7? rate t17
+               no line of a table is written so
+            8? rate t17 ceiling 25Gbps
+               a rate is a whole number of bits a second
+            9? rate t17 ceiling 2 guarantee 1
+               no line of a table is written so
+            10? endpoint t17 10.1.0.2 port swp5 tag 1001
+               no line of a table is written so
+            11? endpoint t17 10.1.0.2 mac 02:00:00:00:00:05 port swp5 tag 0
+               a group tag is a number from 1 to 65535
+            12? endpoint t17 10.1.0.2 mac 02:00:00:00:00:05 port eth5 tag 1001
+               a port is written Ethernet1/5, swp5, rep5 or nic5
+            13? peers t17 10.1.0.3 vtep 10.255.0.4 tag 1001
+               a run of addresses is written `first-last`, the lower first
+            14? peers t17 10.1.0.10-10.1.0.3 vtep 10.255.0.4 tag 1001
+               a run of addresses is written `first-last`, the lower first
+            15? peers t17 10.1.0.3-10.1.0.10 vtep any tag 1001
+               an address is four numbers such as 10.1.0.2
+            16? peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 tag 65536
+               a group tag is a number from 1 to 65535
+            17? permit t17 1001 2001 icmp 1
+               a service speaks tcp or udp
+            18? permit t17 1001 2001 tcp 65536
+               the port of a service is a number up to 65535
+            19? permit t17 1001 2001
+               no line of a table is written so
+            ignored: [1]
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_on_the_list_is_ignored() {
+    page::the_list_is_ignored(Dialect::Table);
+}
+
+fn check(text: &str, expected: Expect) {
+    expected.assert_eq(&page::told(Dialect::Table, text));
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(text in page::any_text()) {
+        page::no_line_is_known_and_unknown(Dialect::Table, &text);
+    }
+
+    #[test]
+    fn no_cut_is_too_strange(cut in page::cut(&[HEAD, TENANT, JOB])) {
+        page::no_line_is_known_and_unknown(Dialect::Table, &cut);
+    }
+
+    #[test]
+    fn parts_say_together_what_they_say_alone(parts in page::parts(&[HEAD, TENANT, JOB])) {
+        page::parts_say_together_what_they_say_alone(Dialect::Table, &parts);
+    }
+}

@@ -1,0 +1,388 @@
+//! What the lines of one device say, sorted by what they are about.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
+use read::{Bridge, Fact, Scope};
+use wire::{Mac, Tag, Vni};
+
+/// A line: the sheet it stands on and its number there.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct At {
+    pub(crate) sheet: u32,
+    pub(crate) line: u32,
+}
+
+/// What one line says.
+pub(crate) type Line<T> = (T, At);
+
+/// What lines say about one thing: usually one line, and more when they repeat or contradict.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines<T>(Vec<Line<T>>);
+
+impl<T> Default for Lines<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: PartialEq> Lines<T> {
+    /// Lines are kept in their order, so that it does not matter when they came.
+    fn add(&mut self, value: T, at: At) {
+        let place = self.0.partition_point(|(_, held)| *held <= at);
+        self.0.insert(place, (value, at));
+    }
+
+    fn remove(&mut self, value: &T, at: At) {
+        self.0.retain(|(held, held_at)| *held_at != at || held != value);
+    }
+
+    pub(crate) fn first(&self) -> Option<&T> {
+        self.0.first().map(|(value, _)| value)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Line<T>> {
+        self.0.iter()
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> + Clone {
+        self.0.iter().map(|(value, _)| value)
+    }
+
+    pub(crate) fn ats(&self) -> impl Iterator<Item = At> {
+        self.0.iter().map(|(_, at)| *at)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Two lines that say different things, if there are any.
+    pub(crate) fn contradiction(&self) -> Option<(&Line<T>, &Line<T>)> {
+        let first = self.0.first()?;
+        let second = self.0.iter().find(|(value, _)| *value != first.0)?;
+        Some((first, second))
+    }
+}
+
+/// All lines of one device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Device {
+    pub(crate) local_as: Lines<Asn>,
+    pub(crate) cables: BTreeMap<Ipv4Addr, Lines<()>>,
+    pub(crate) neighbors: BTreeMap<Ipv4Addr, Neighbor>,
+    pub(crate) announces: BTreeMap<Ipv4Addr, Lines<()>>,
+    pub(crate) advertises: Lines<()>,
+    pub(crate) vtep: Lines<Ipv4Addr>,
+    pub(crate) judges: Lines<()>,
+    pub(crate) bridges: BTreeMap<Bridge, BridgeLines>,
+    pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
+    pub(crate) scopes: BTreeMap<Scope, Targets>,
+    pub(crate) vrfs: BTreeMap<VrfName, Vrf>,
+    pub(crate) ports: BTreeMap<Port, PortLines>,
+    pub(crate) addresses: BTreeMap<Ipv4Addr, BTreeSet<Port>>,
+    pub(crate) table: Table,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Neighbor {
+    pub(crate) remote: Lines<Asn>,
+    pub(crate) underlay: Lines<()>,
+    pub(crate) evpn: Lines<()>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BridgeLines {
+    pub(crate) vni: Lines<Vni>,
+    pub(crate) vrf: Lines<VrfName>,
+    pub(crate) gateway: Lines<(Ipv4Addr, u8)>,
+    pub(crate) ports: BTreeSet<Port>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tunnel {
+    pub(crate) ends: Lines<()>,
+    pub(crate) tagged: Lines<()>,
+    pub(crate) from: Lines<Ipv4Addr>,
+    pub(crate) learns: Lines<()>,
+    pub(crate) bridges: BTreeSet<Bridge>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Targets {
+    pub(crate) rds: Lines<RouteDistinguisher>,
+    pub(crate) imports: Lines<RouteTarget>,
+    pub(crate) exports: Lines<RouteTarget>,
+    pub(crate) automatic: Lines<()>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Vrf {
+    pub(crate) vni: Lines<Vni>,
+    /// The tunnel devices in it; only Linux has such.
+    pub(crate) tunnels: Lines<Vni>,
+    pub(crate) denies: Lines<()>,
+    pub(crate) contracts: Lines<Rule>,
+    pub(crate) groups: BTreeMap<Ipv4Net, Lines<Tag>>,
+    pub(crate) bridges: BTreeSet<Bridge>,
+}
+
+/// Two groups that may speak at a service.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Rule {
+    pub(crate) client: Tag,
+    pub(crate) provider: Tag,
+    pub(crate) service: Service,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PortLines {
+    pub(crate) attached: Lines<Bridge>,
+    pub(crate) guarded: Lines<()>,
+    pub(crate) bound: Lines<(Bridge, Ipv4Addr, Mac)>,
+    pub(crate) entries: Lines<Entry>,
+}
+
+/// An endpoint line of the packet program.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) space: VrfName,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) mac: Mac,
+    pub(crate) tag: Tag,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    denies: Lines<()>,
+    pub(crate) passes: Lines<()>,
+    pub(crate) spaces: BTreeMap<Vni, Lines<VrfName>>,
+    pub(crate) peers: BTreeMap<VrfName, BTreeMap<Ipv4Addr, Lines<Peers>>>,
+    pub(crate) permits: BTreeMap<VrfName, Lines<Rule>>,
+}
+
+/// Endpoints elsewhere, up to and with `last`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Peers {
+    pub(crate) last: Ipv4Addr,
+    pub(crate) vtep: Ipv4Addr,
+    pub(crate) tag: Tag,
+}
+
+/// Whether a line comes or goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Turn {
+    Comes,
+    Goes,
+}
+
+/// Puts a value into a map of lines, or takes it out and leaves no empty entry behind.
+fn turn_in<K: Ord, T: PartialEq>(
+    map: &mut BTreeMap<K, Lines<T>>,
+    key: K,
+    value: T,
+    at: At,
+    turn: Turn,
+) {
+    match turn {
+        Turn::Comes => map.entry(key).or_default().add(value, at),
+        Turn::Goes => {
+            if let Some(lines) = map.get_mut(&key) {
+                lines.remove(&value, at);
+                if lines.is_empty() {
+                    map.remove(&key);
+                }
+            }
+        }
+    }
+}
+
+impl<T: PartialEq> Lines<T> {
+    fn turn(&mut self, value: T, at: At, turn: Turn) {
+        match turn {
+            Turn::Comes => self.add(value, at),
+            Turn::Goes => self.remove(&value, at),
+        }
+    }
+}
+
+impl Device {
+    /// Takes one claim in, or out again.
+    pub(crate) fn turn(&mut self, fact: Fact, at: At, turn: Turn) {
+        match fact {
+            Fact::LocalAs(asn) => self.local_as.turn(asn, at, turn),
+            Fact::CableAddress(address) => turn_in(&mut self.cables, address, (), at, turn),
+            Fact::Neighbor { address, remote } => {
+                self.neighbors.entry(address).or_default().remote.turn(remote, at, turn);
+            }
+            Fact::UnderlayWith(address) => {
+                self.neighbors.entry(address).or_default().underlay.turn((), at, turn);
+            }
+            Fact::EvpnWith(address) => {
+                self.neighbors.entry(address).or_default().evpn.turn((), at, turn);
+            }
+            Fact::Announces(address) => turn_in(&mut self.announces, address, (), at, turn),
+            Fact::AdvertisesEvpn => self.advertises.turn((), at, turn),
+            Fact::Vtep(address) => self.vtep.turn(address, at, turn),
+            Fact::SegmentOf { bridge, vni } => self.turn_segment(bridge, vni, at, turn),
+            Fact::RoutedIn { bridge, vrf } => self.turn_routed(bridge, vrf, at, turn),
+            Fact::Gateway { bridge, address, prefix } => {
+                self.bridges.entry(bridge).or_default().gateway.turn((address, prefix), at, turn);
+            }
+            Fact::TunnelEnds(vni) => self.tunnel(vni).ends.turn((), at, turn),
+            Fact::Tagged(vni) => self.tunnel(vni).tagged.turn((), at, turn),
+            Fact::TunnelFrom { vni, address } => self.tunnel(vni).from.turn(address, at, turn),
+            Fact::Learns(vni) => self.tunnel(vni).learns.turn((), at, turn),
+            Fact::RoutedTunnel { vrf, vni } => self.vrf(vrf).tunnels.turn(vni, at, turn),
+            Fact::VrfVni { vrf, vni } => self.vrf(vrf).vni.turn(vni, at, turn),
+            Fact::Distinguisher { scope, rd } => self.targets(scope).rds.turn(rd, at, turn),
+            Fact::Imports { scope, target } => self.targets(scope).imports.turn(target, at, turn),
+            Fact::Exports { scope, target } => self.targets(scope).exports.turn(target, at, turn),
+            Fact::AutomaticTarget(scope) => self.targets(scope).automatic.turn((), at, turn),
+            Fact::Attached { port, bridge } => self.turn_attached(port, bridge, at, turn),
+            Fact::Guarded(port) => {
+                self.ports.entry(port).or_default().guarded.turn((), at, turn);
+            }
+            Fact::Bound { port, bridge, address, mac } => {
+                self.turn_bound(port, (bridge, address, mac), at, turn);
+            }
+            Fact::JudgesByGroups => self.judges.turn((), at, turn),
+            Fact::InGroup { vrf, addresses, tag } => {
+                turn_in(&mut self.vrf(vrf).groups, addresses, tag, at, turn);
+            }
+            Fact::DeniesByDefault(vrf) => self.vrf(vrf).denies.turn((), at, turn),
+            Fact::Contract { vrf, client, provider, service } => {
+                self.vrf(vrf).contracts.turn(Rule { client, provider, service }, at, turn);
+            }
+            Fact::TableDeniesByDefault => self.table.denies.turn((), at, turn),
+            Fact::TablePassesByDefault => self.table.passes.turn((), at, turn),
+            Fact::TableSpace { space, vni } => {
+                turn_in(&mut self.table.spaces, vni, space, at, turn);
+            }
+            Fact::TableEndpoint { space, address, mac, port, tag } => {
+                let lines = self.ports.entry(port).or_default();
+                lines.entries.turn(Entry { space, address, mac, tag }, at, turn);
+            }
+            Fact::TablePeers { space, first, last, vtep, tag } => {
+                let peers = self.table.peers.entry(space).or_default();
+                turn_in(peers, first, Peers { last, vtep, tag }, at, turn);
+            }
+            Fact::TablePermit { space, client, provider, service } => {
+                let rule = Rule { client, provider, service };
+                turn_in(&mut self.table.permits, space, rule, at, turn);
+            }
+            Fact::TableRate { .. } => {}
+        }
+    }
+
+    fn tunnel(&mut self, vni: Vni) -> &mut Tunnel {
+        self.tunnels.entry(vni).or_default()
+    }
+
+    fn vrf(&mut self, vrf: VrfName) -> &mut Vrf {
+        self.vrfs.entry(vrf).or_default()
+    }
+
+    fn targets(&mut self, scope: Scope) -> &mut Targets {
+        self.scopes.entry(scope).or_default()
+    }
+
+    fn turn_segment(&mut self, bridge: Bridge, vni: Vni, at: At, turn: Turn) {
+        let lines = &mut self.bridges.entry(bridge.clone()).or_default().vni;
+        lines.turn(vni, at, turn);
+        if lines.values().any(|held| *held == vni) {
+            self.tunnel(vni).bridges.insert(bridge);
+        } else {
+            self.tunnel(vni).bridges.remove(&bridge);
+        }
+    }
+
+    fn turn_routed(&mut self, bridge: Bridge, vrf: VrfName, at: At, turn: Turn) {
+        let lines = &mut self.bridges.entry(bridge.clone()).or_default().vrf;
+        lines.turn(vrf.clone(), at, turn);
+        if lines.values().any(|held| *held == vrf) {
+            self.vrf(vrf).bridges.insert(bridge);
+        } else {
+            self.vrf(vrf).bridges.remove(&bridge);
+        }
+    }
+
+    fn turn_attached(&mut self, port: Port, bridge: Bridge, at: At, turn: Turn) {
+        let lines = &mut self.ports.entry(port).or_default().attached;
+        lines.turn(bridge.clone(), at, turn);
+        let still = lines.values().any(|held| *held == bridge);
+        let ports = &mut self.bridges.entry(bridge).or_default().ports;
+        if still {
+            ports.insert(port);
+        } else {
+            ports.remove(&port);
+        }
+    }
+
+    fn turn_bound(&mut self, port: Port, bound: (Bridge, Ipv4Addr, Mac), at: At, turn: Turn) {
+        let address = bound.1;
+        let lines = &mut self.ports.entry(port).or_default().bound;
+        lines.turn(bound, at, turn);
+        let still = lines.values().any(|(_, held, _)| *held == address);
+        let ports = self.addresses.entry(address).or_default();
+        if still {
+            ports.insert(port);
+        } else {
+            ports.remove(&port);
+            if ports.is_empty() {
+                self.addresses.remove(&address);
+            }
+        }
+    }
+
+    /// The groups of an address in a VRF, by the longest prefix that holds it; more than one
+    /// when lines contradict each other.
+    pub(crate) fn groups(
+        &self,
+        vrf: &VrfName,
+        address: Ipv4Addr,
+    ) -> impl Iterator<Item = &Line<Tag>> {
+        let groups = self.vrfs.get(vrf).map(|lines| &lines.groups);
+        let lines = groups.and_then(|groups| {
+            groups.get(&Ipv4Net::from(address)).or_else(|| {
+                let holding = groups.iter().filter(|(net, _)| net.contains(&address));
+                holding.max_by_key(|(net, _)| net.prefix_len()).map(|(_, lines)| lines)
+            })
+        });
+        lines.into_iter().flat_map(Lines::iter)
+    }
+
+    /// The address that tunnels of this VNI come from: the tunnel device's own, or the device's.
+    pub(crate) fn tunnel_from(&self, vni: Vni) -> Option<Ipv4Addr> {
+        let own = self.tunnels.get(&vni).and_then(|tunnel| tunnel.from.first());
+        own.or_else(|| self.vtep.first()).copied()
+    }
+
+    /// Whether tunnels with this VNI end here.
+    pub(crate) fn ends(&self, vni: Vni) -> bool {
+        self.tunnels.get(&vni).is_some_and(|tunnel| !tunnel.ends.is_empty())
+    }
+
+    /// Whether tunnels with this VNI carry tags.
+    pub(crate) fn tagged(&self, vni: Vni) -> bool {
+        self.tunnels.get(&vni).is_some_and(|tunnel| !tunnel.tagged.is_empty())
+    }
+
+    /// Whether the packet program drops what no entry allows.
+    pub(crate) fn program_denies(&self) -> bool {
+        !self.table.denies.is_empty() && self.table.passes.is_empty()
+    }
+
+    /// Whether the switch drops in this VRF what no rule allows.
+    pub(crate) fn vrf_denies(&self, vrf: &VrfName) -> bool {
+        let denies = self.vrfs.get(vrf).is_some_and(|lines| !lines.denies.is_empty());
+        denies && !self.judges.is_empty()
+    }
+
+    /// Whether the address is announced and EVPN routes are advertised.
+    pub(crate) fn announced(&self, address: Ipv4Addr) -> bool {
+        !self.advertises.is_empty() && self.announces.contains_key(&address)
+    }
+}

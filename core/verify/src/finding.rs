@@ -1,0 +1,365 @@
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use model::{
+    Artifact, DeviceId, Dialect, Fleet, JobName, Part, Port, RouteDistinguisher, RouteTarget,
+    Service, VrfName,
+};
+use read::{Bridge, Scope};
+use wire::{Tag, Vni};
+
+/// Something that is not as it must be. Any of them keeps artifacts from being cleared.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Finding {
+    /// Packets can cross between two owners who did not both agree to it.
+    Breach(Breach),
+    /// Two endpoints that must be able to meet cannot.
+    Severed(Severed),
+    /// A fence is down. Others may still hold, so perhaps no packet crosses yet.
+    Weak(Weak),
+}
+
+/// Packets can cross from the first endpoint to the second.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Breach {
+    /// Who sends.
+    pub from: Endpoint,
+    /// Who receives.
+    pub to: Endpoint,
+    /// Which way the packet takes.
+    pub way: Way,
+    /// What it carries.
+    pub talk: Talk,
+    /// The lines that let it through.
+    pub said_by: Vec<Said>,
+}
+
+/// Unicast does not pass from the first endpoint to the second.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Severed {
+    /// Who sends.
+    pub from: Endpoint,
+    /// Who should receive.
+    pub to: Endpoint,
+    /// What it carries.
+    pub talk: Talk,
+    /// The lines that are all there is about the two.
+    pub said_by: Vec<Said>,
+}
+
+/// A fence that is down.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Weak {
+    /// Which fence.
+    pub weakness: Weakness,
+    /// The device where it is down, if it is one.
+    pub device: Option<DeviceId>,
+    /// The lines that say so.
+    pub said_by: Vec<Said>,
+}
+
+/// One end of a packet's way.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Endpoint {
+    /// The device that judges it.
+    pub device: DeviceId,
+    /// The port it is behind.
+    pub port: Port,
+    /// The job it belongs to; none for a port that nobody owns.
+    pub owner: Option<JobName>,
+}
+
+/// How a packet gets from one endpoint to another.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Way {
+    /// Inside one bridge domain of one device.
+    BridgedLocal,
+    /// Between bridge domains of one device.
+    RoutedLocal,
+    /// Through a tunnel between segments.
+    BridgedRemote,
+    /// Through a tunnel between VRFs.
+    RoutedRemote,
+}
+
+/// What a packet carries, as far as policy can tell.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Talk {
+    /// Flooded: broadcast, unknown or multicast.
+    Flood,
+    /// Unicast of a service that no rule names.
+    Any,
+    /// Unicast from a client to a provider of this service.
+    Ask(Service),
+    /// Unicast from a provider of this service to a client.
+    Answer(Service),
+}
+
+/// The line that says something.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Said {
+    /// The device that holds it.
+    pub device: DeviceId,
+    /// The artifact.
+    pub dialect: Dialect,
+    /// The part of the artifact.
+    pub part: Part,
+    /// The line within that part, from 1.
+    pub line: u32,
+}
+
+/// Which fence is down.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[allow(missing_docs, reason = "each variant's sentence names its fields")]
+pub enum Weakness {
+    /// A line that nobody knows.
+    UnknownLine { text: String, why: &'static str },
+    /// Nothing is known about this artifact of the device.
+    Silent(Dialect),
+    /// The device chooses its route targets itself, so any AS can inject.
+    AutomaticTarget(Scope),
+    /// Routes of this scope have no explicit distinguisher.
+    NoDistinguisher(Scope),
+    /// Two scopes share a distinguisher.
+    SharedDistinguisher { rd: RouteDistinguisher, first: Place, second: Place },
+    /// Nobody exports what is imported.
+    DeadImport { scope: Scope, target: RouteTarget },
+    /// The VRF imports another tenant's routes without a consent.
+    Joined { vrf: VrfName, target: RouteTarget, exporter: Place },
+    /// Two jobs use one tag.
+    SharedTag { tag: Tag, first: JobName, second: JobName },
+    /// One address is bound in two places of a VRF.
+    SharedAddress { vrf: VrfName, address: Ipv4Addr, first: Endpoint, second: Endpoint },
+    /// The VRF lets through what no rule names.
+    OpenVrf(VrfName),
+    /// The packet program lets through what no entry names.
+    OpenProgram,
+    /// The port lets any source pass.
+    Unguarded(Port),
+    /// A port that nobody owns is attached.
+    Unowned { port: Port, bridge: Bridge },
+    /// The bridge domain is in no VRF, so no group policy judges it.
+    Unrouted(Bridge),
+    /// Addresses behind this segment are learned from packets.
+    Learns(Vni),
+    /// A rule lets two groups speak whose owners did not both agree to that service.
+    LooseRule { client: Tag, provider: Tag, service: Service },
+    /// Two lines say different things about the same.
+    Contradiction { what: &'static str, first: String, second: String },
+    /// One side names a neighbour that does not name it back.
+    HalfSession { neighbor: Ipv4Addr },
+}
+
+/// A scope of one device.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Place {
+    /// The device.
+    pub device: DeviceId,
+    /// The segment or VRF.
+    pub scope: Scope,
+}
+
+impl Finding {
+    /// The lines that say so.
+    #[must_use]
+    pub fn said_by(&self) -> &[Said] {
+        match self {
+            Self::Breach(breach) => &breach.said_by,
+            Self::Severed(severed) => &severed.said_by,
+            Self::Weak(weak) => &weak.said_by,
+        }
+    }
+
+    /// A short word for programs: `breach`, `severed`, or the name of the weakness.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Breach(_) => "breach",
+            Self::Severed(_) => "severed",
+            Self::Weak(weak) => weak.weakness.code(),
+        }
+    }
+
+    /// The devices that take part.
+    #[must_use]
+    pub fn devices(&self) -> Vec<DeviceId> {
+        let mut devices: Vec<DeviceId> = self.said_by().iter().map(|said| said.device).collect();
+        match self {
+            Self::Breach(Breach { from, to, .. }) | Self::Severed(Severed { from, to, .. }) => {
+                devices.extend([from.device, to.device]);
+            }
+            Self::Weak(weak) => devices.extend(weak.device),
+        }
+        devices.sort_unstable();
+        devices.dedup();
+        devices
+    }
+
+    /// The finding as one sentence with the fleet's names.
+    #[must_use]
+    pub fn sentence(&self, fleet: &Fleet) -> String {
+        match self {
+            Self::Breach(Breach { from, to, way, talk, .. }) => {
+                format!("{} meets {}: {talk}, {way}", from.show(fleet), to.show(fleet))
+            }
+            Self::Severed(Severed { from, to, talk, .. }) => {
+                format!("{} cannot reach {}: {talk}", from.show(fleet), to.show(fleet))
+            }
+            Self::Weak(weak) => weak.sentence(fleet),
+        }
+    }
+}
+
+impl Endpoint {
+    /// `leaf-1 Ethernet1/5 (red/train)`.
+    #[must_use]
+    pub fn show(&self, fleet: &Fleet) -> String {
+        let device = fleet.device_name(self.device);
+        match &self.owner {
+            Some(job) => format!("{device} {} ({job})", self.port),
+            None => format!("{device} {} (nobody's)", self.port),
+        }
+    }
+}
+
+impl Place {
+    fn show(&self, fleet: &Fleet) -> String {
+        format!("{} on {}", Named(&self.scope), fleet.device_name(self.device))
+    }
+}
+
+struct Named<'a>(&'a Scope);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Scope::Segment(vni) => write!(f, "segment {vni}"),
+            Scope::Vrf(vrf) => write!(f, "VRF {vrf}"),
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BridgedLocal => "bridged on the device",
+            Self::RoutedLocal => "routed on the device",
+            Self::BridgedRemote => "bridged through a tunnel",
+            Self::RoutedRemote => "routed through a tunnel",
+        })
+    }
+}
+
+impl fmt::Display for Talk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flood => f.write_str("flooded frames"),
+            Self::Any => f.write_str("unicast"),
+            Self::Ask(service) => write!(f, "unicast to {service}"),
+            Self::Answer(service) => write!(f, "unicast from {service}"),
+        }
+    }
+}
+
+impl Weakness {
+    const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownLine { .. } => "unknown-line",
+            Self::Silent(_) => "silent",
+            Self::AutomaticTarget(_) => "automatic-target",
+            Self::NoDistinguisher(_) => "no-distinguisher",
+            Self::SharedDistinguisher { .. } => "shared-distinguisher",
+            Self::DeadImport { .. } => "dead-import",
+            Self::Joined { .. } => "joined",
+            Self::SharedTag { .. } => "shared-tag",
+            Self::SharedAddress { .. } => "shared-address",
+            Self::OpenVrf(_) => "open-vrf",
+            Self::OpenProgram => "open-program",
+            Self::Unguarded(_) => "unguarded",
+            Self::Unowned { .. } => "unowned",
+            Self::Unrouted(_) => "unrouted",
+            Self::Learns(_) => "learns",
+            Self::LooseRule { .. } => "loose-rule",
+            Self::Contradiction { .. } => "contradiction",
+            Self::HalfSession { .. } => "half-session",
+        }
+    }
+}
+
+impl Weak {
+    fn sentence(&self, fleet: &Fleet) -> String {
+        let here = match self.device {
+            Some(device) => format!("{}: ", fleet.device_name(device)),
+            None => String::new(),
+        };
+        let what = match &self.weakness {
+            Weakness::UnknownLine { text, why } => format!("unknown line `{}`: {why}", text.trim()),
+            Weakness::Silent(dialect) => format!("nothing is known of its {dialect}"),
+            Weakness::AutomaticTarget(scope) => {
+                format!("{} chooses its route targets itself, so any AS can inject", Named(scope))
+            }
+            Weakness::NoDistinguisher(scope) => {
+                format!("{} has no explicit route distinguisher", Named(scope))
+            }
+            Weakness::SharedDistinguisher { rd, first, second } => format!(
+                "route distinguisher {rd} is used by {} and by {}",
+                first.show(fleet),
+                second.show(fleet)
+            ),
+            Weakness::DeadImport { scope, target } => {
+                format!("{} imports {target}, which nobody exports", Named(scope))
+            }
+            Weakness::Joined { vrf, target, exporter } => format!(
+                "VRF {vrf} imports {target} of {} without a consent of both owners",
+                exporter.show(fleet)
+            ),
+            Weakness::SharedTag { tag, first, second } => {
+                format!("tag {tag} is used by {first} and by {second}")
+            }
+            Weakness::SharedAddress { vrf, address, first, second } => format!(
+                "{address} in VRF {vrf} is at {} and at {}",
+                first.show(fleet),
+                second.show(fleet)
+            ),
+            Weakness::OpenVrf(vrf) => format!("VRF {vrf} does not deny by default"),
+            Weakness::OpenProgram => "the packet program does not deny by default".into(),
+            Weakness::Unguarded(port) => format!("{port} lets any source address pass"),
+            Weakness::Unowned { port, bridge } => {
+                format!("{port} belongs to nobody and is attached to {bridge}")
+            }
+            Weakness::Unrouted(bridge) => {
+                format!("{bridge} is in no VRF, so no group policy judges it")
+            }
+            Weakness::Learns(vni) => {
+                format!("segment {vni} learns addresses from packets instead of from EVPN")
+            }
+            Weakness::LooseRule { client, provider, service } => format!(
+                "a rule lets group {client} speak to group {provider} at {service} \
+                 without a consent of both owners"
+            ),
+            Weakness::Contradiction { what, first, second } => {
+                format!("{what} is said to be {first} and to be {second}")
+            }
+            Weakness::HalfSession { neighbor } => {
+                format!("neighbour {neighbor} does not name this device back, or not alike")
+            }
+        };
+        format!("{here}{what}")
+    }
+}
+
+impl Said {
+    /// The line's number in the whole artifact and its text.
+    #[must_use]
+    pub fn quote<'a>(&self, artifact: &'a Artifact) -> Option<(u32, &'a str)> {
+        let mut before = 0;
+        for part in &artifact.parts {
+            if part.part == self.part {
+                let text = part.text.lines().nth(self.line.checked_sub(1)? as usize)?;
+                return Some((before + self.line, text));
+            }
+            before += u32::try_from(part.text.lines().count()).unwrap_or(u32::MAX);
+        }
+        None
+    }
+}

@@ -1,0 +1,157 @@
+//! Whether all members of a job can meet, answered in one pass over them when all is well.
+
+use std::net::Ipv4Addr;
+
+use model::{DeviceId, RouteTarget};
+use read::Scope;
+use wire::{Tag, Vni};
+
+use crate::device::Device;
+use crate::verifier::{Domain, DomainKey, JobId, Verifier};
+
+/// Consecutive addresses of a job behind one tunnel endpoint.
+struct Run {
+    device: DeviceId,
+    first: Ipv4Addr,
+    last: Ipv4Addr,
+    vtep: Ipv4Addr,
+}
+
+impl Verifier {
+    /// Says yes when every two members of the job can plainly exchange unicast: all have one
+    /// tag, their segments share one target, tunnels stand between them and every packet
+    /// program knows every peer. Anything less plain needs a look at every pair.
+    pub(crate) fn joined_at_once(&self, job: JobId) -> Option<()> {
+        let ports = self.job_ports.get(&job).map_or(0, |ports| ports.len());
+        if ports == 0 {
+            return Some(());
+        }
+        let keys = self.index.jobs.get(&job)?;
+        let mut members: Vec<(&DomainKey, &Domain)> = Vec::with_capacity(keys.len());
+        for key in keys {
+            let alone = members.last().is_none_or(|(last, _)| last.0 != key.0);
+            members.push((key, self.index.domains.get(key).filter(|_| alone)?));
+        }
+        let tag = self.common_tag(job, ports, &members)?;
+        if members.len() == 1 {
+            return Some(());
+        }
+        self.common_target(&members)?;
+        let runs = self.runs(job, &members)?;
+        members.iter().all(|(key, _)| self.knows_peers(key, job, tag, &runs)).then_some(())
+    }
+
+    /// The one tag that every port of the job has under its one address.
+    fn common_tag(
+        &self,
+        job: JobId,
+        ports: usize,
+        members: &[(&DomainKey, &Domain)],
+    ) -> Option<Tag> {
+        let mut tag = None;
+        let mut count = 0;
+        for (_, domain) in members {
+            for seat in domain.seats.iter().filter(|seat| seat.owner == Some(job)) {
+                seat.address?;
+                let held = seat.tag?;
+                if *tag.get_or_insert(held) != held {
+                    return None;
+                }
+                count += 1;
+            }
+        }
+        tag.filter(|_| count == ports)
+    }
+
+    /// A target that the segment of every member imports and exports.
+    fn common_target(&self, members: &[(&DomainKey, &Domain)]) -> Option<RouteTarget> {
+        let targets = |key: &DomainKey| {
+            let facts = self.device(key.0);
+            let vni = segment(facts, key)?;
+            facts.scopes.get(&Scope::Segment(vni))
+        };
+        let first = targets(members.first()?.0)?;
+        first.exports.values().copied().find(|target| {
+            members.iter().all(|(key, _)| {
+                targets(key).is_some_and(|targets| {
+                    targets.imports.values().any(|held| held == target)
+                        && targets.exports.values().any(|held| held == target)
+                })
+            })
+        })
+    }
+
+    /// The job's addresses as runs, if tunnels stand between all its devices.
+    fn runs(&self, job: JobId, members: &[(&DomainKey, &Domain)]) -> Option<Vec<Run>> {
+        let island = self.world.islands[members.first()?.0.0.index()];
+        let mut runs: Vec<Run> = Vec::with_capacity(members.len());
+        for (key, domain) in members {
+            let facts = self.device(key.0);
+            let vni = segment(facts, key)?;
+            let vtep = facts.tunnel_from(vni)?;
+            let stands = facts.ends(vni)
+                && facts.tagged(vni)
+                && facts.announced(vtep)
+                && self.world.islands[key.0.index()] == island;
+            if !stands {
+                return None;
+            }
+            let own = domain.seats.iter().filter(|seat| seat.owner == Some(job));
+            let mut addresses: Vec<Ipv4Addr> = own.filter_map(|seat| seat.address).collect();
+            addresses.sort_unstable();
+            for address in addresses {
+                match runs.last_mut() {
+                    Some(run) if run.device == key.0 && follows(run.last, address) => {
+                        run.last = address;
+                    }
+                    _ => runs.push(Run { device: key.0, first: address, last: address, vtep }),
+                }
+            }
+        }
+        Some(runs)
+    }
+
+    /// Whether the packet program of a device knows all of the job that is elsewhere. A switch
+    /// with groups needs to know nothing.
+    fn knows_peers(&self, key: &DomainKey, job: JobId, tag: Tag, runs: &[Run]) -> bool {
+        let facts = self.device(key.0);
+        if self.world.is_switch(key.0) || !facts.program_denies() {
+            return true;
+        }
+        let spaces = segment(facts, key).and_then(|vni| facts.table.spaces.get(&vni));
+        let Some(space) = spaces.and_then(|lines| lines.first()) else {
+            return false;
+        };
+        let own = self.seats(key).filter(|seat| seat.owner == Some(job));
+        let in_space = |port| {
+            let lines = facts.ports.get(port);
+            lines.is_some_and(|lines| lines.entries.values().all(|entry| entry.space == *space))
+        };
+        if !own.map(|seat| &seat.port).all(in_space) {
+            return false;
+        }
+        let Some(peers) = facts.table.peers.get(space) else {
+            return false;
+        };
+        runs.iter().filter(|run| run.device != key.0).all(|run| {
+            let nearest = peers.range(..=run.first).next_back();
+            nearest.is_some_and(|(_, lines)| {
+                lines
+                    .values()
+                    .any(|held| held.last >= run.last && held.vtep == run.vtep && held.tag == tag)
+            })
+        })
+    }
+
+    fn device(&self, device: DeviceId) -> &Device {
+        &self.world.devices[device.index()]
+    }
+}
+
+fn segment(facts: &Device, key: &DomainKey) -> Option<Vni> {
+    facts.bridges.get(&key.1)?.vni.first().copied()
+}
+
+fn follows(last: Ipv4Addr, next: Ipv4Addr) -> bool {
+    u32::from(last).checked_add(1) == Some(u32::from(next))
+}

@@ -1,0 +1,87 @@
+//! Which devices can exchange routes: those that a chain of sessions joins (P6).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use model::DeviceId;
+
+use crate::device::{At, Device};
+
+/// The islands of a world, and the neighbours that do not answer alike.
+#[derive(Debug)]
+pub(crate) struct Islands {
+    pub(crate) of: Vec<DeviceId>,
+    pub(crate) half: BTreeMap<DeviceId, Vec<HalfSession>>,
+}
+
+/// A neighbour that is named and does not name back, or not alike.
+#[derive(Debug)]
+pub(crate) struct HalfSession {
+    pub(crate) neighbor: Ipv4Addr,
+    pub(crate) said_at: Vec<At>,
+}
+
+/// Finds the islands. Each is called after its first device, so the names are stable.
+pub(crate) fn islands(devices: &[Device]) -> Islands {
+    let ids = || (0..u32::try_from(devices.len()).unwrap_or(u32::MAX)).map(DeviceId);
+    // Two devices may say that they have the same address; a session may stand with either.
+    let mut at_address: BTreeMap<Ipv4Addr, Vec<DeviceId>> = BTreeMap::new();
+    for (id, device) in ids().zip(devices) {
+        for address in device.cables.keys() {
+            at_address.entry(*address).or_default().push(id);
+        }
+    }
+    let named = |id: DeviceId, address: &Ipv4Addr| {
+        let device = &devices[id.index()];
+        let there = at_address.get(address).into_iter().flatten().copied();
+        let rightly = there.filter(|other| {
+            *other != id && names_rightly(device, *address, &devices[other.index()])
+        });
+        rightly.collect::<Vec<DeviceId>>()
+    };
+    let mut names: BTreeSet<(DeviceId, DeviceId)> = BTreeSet::new();
+    for (id, device) in ids().zip(devices) {
+        let others = device.neighbors.keys().flat_map(|address| named(id, address));
+        names.extend(others.map(|other| (id, other)));
+    }
+    let mut roots: Vec<DeviceId> = ids().collect();
+    let mut half: BTreeMap<DeviceId, Vec<HalfSession>> = BTreeMap::new();
+    for (id, device) in ids().zip(devices) {
+        for (neighbor, lines) in &device.neighbors {
+            let mut sessions = named(id, neighbor);
+            sessions.retain(|other| names.contains(&(*other, id)));
+            for other in &sessions {
+                join(&mut roots, id, *other);
+            }
+            if sessions.is_empty() && !lines.remote.is_empty() {
+                let said_at = lines.remote.ats().collect();
+                half.entry(id).or_default().push(HalfSession { neighbor: *neighbor, said_at });
+            }
+        }
+    }
+    let of = ids().map(|id| root(&mut roots, id)).collect();
+    Islands { of, half }
+}
+
+/// Whether a device names this neighbour with the neighbour's AS and for both address families.
+fn names_rightly(device: &Device, address: Ipv4Addr, other: &Device) -> bool {
+    device.neighbors.get(&address).is_some_and(|lines| {
+        lines.remote.first().is_some_and(|remote| other.local_as.first() == Some(remote))
+            && !lines.underlay.is_empty()
+            && !lines.evpn.is_empty()
+    })
+}
+
+fn join(roots: &mut [DeviceId], a: DeviceId, b: DeviceId) {
+    let (a, b) = (root(roots, a), root(roots, b));
+    roots[a.max(b).index()] = a.min(b);
+}
+
+fn root(roots: &mut [DeviceId], id: DeviceId) -> DeviceId {
+    let mut at = id;
+    while roots[at.index()] != at {
+        roots[at.index()] = roots[roots[at.index()].index()];
+        at = roots[at.index()];
+    }
+    at
+}

@@ -1,0 +1,692 @@
+//! The verdict about each place.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::net::Ipv4Addr;
+
+use model::{Consent, DeviceId, Dialect, Port, RouteDistinguisher, RouteTarget, VrfName};
+use read::{Bridge, Scope};
+use wire::Tag;
+
+use crate::device::{At, Device, Lines, Rule};
+use crate::finding::{Breach, Finding, Place, Severed, Talk, Weak, Weakness};
+use crate::verifier::{DomainKey, JobId, Seat, Spotted, Verifier};
+
+/// The findings about one place.
+#[derive(Default)]
+pub(crate) struct Judgement {
+    pub(crate) findings: Vec<Finding>,
+    /// Whether the verdict depended on a walk over other places.
+    pub(crate) walked: bool,
+}
+
+/// One owner: a job, or a port that nobody owns.
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+enum Who {
+    Job(JobId),
+    Nobody(DeviceId, Port),
+}
+
+/// The first crossing that was found between each two owners.
+type Crossings = BTreeMap<(Who, Who), Finding>;
+
+impl Verifier {
+    pub(crate) fn judge_place(&self, place: &Spotted) -> Judgement {
+        let mut judgement = Judgement::default();
+        match place {
+            Spotted::Sheet(sheet) => self.judge_sheet(*sheet, &mut judgement),
+            Spotted::Device(device) => self.judge_device(*device, &mut judgement),
+            Spotted::Sessions(device) => self.judge_sessions(*device, &mut judgement),
+            Spotted::Bridge(key) => self.judge_bridge(key, &mut judgement),
+            Spotted::Scope(device, scope) => self.judge_scope(*device, scope, &mut judgement),
+            Spotted::Vrf(device, vrf) => self.judge_vrf(*device, vrf, &mut judgement),
+            Spotted::Target(target) => self.judge_target(*target, &mut judgement),
+            Spotted::Tag(tag) => self.judge_tag(*tag, &mut judgement),
+            Spotted::Job(job) => self.judge_job(*job, &mut judgement),
+            Spotted::Rd(rd) => self.judge_rd(*rd, &mut judgement),
+            Spotted::Address(vrf, address) => self.judge_address(vrf, *address, &mut judgement),
+            Spotted::Consent(consent) => self.judge_consent(consent, &mut judgement),
+        }
+        judgement
+    }
+
+    fn weak(
+        &self,
+        judgement: &mut Judgement,
+        device: Option<DeviceId>,
+        weakness: Weakness,
+        ats: impl IntoIterator<Item = At>,
+    ) {
+        let said_by = ats.into_iter().map(|at| self.said(at)).collect();
+        judgement.findings.push(Finding::Weak(Weak { weakness, device, said_by }));
+    }
+
+    fn judge_sheet(&self, id: u32, judgement: &mut Judgement) {
+        let sheet = &self.sheets[id as usize];
+        for unknown in &sheet.unknown {
+            let weakness = Weakness::UnknownLine { text: unknown.text.clone(), why: unknown.why };
+            let at = At { sheet: id, line: unknown.line };
+            self.weak(judgement, Some(sheet.device), weakness, [at]);
+        }
+    }
+
+    fn judge_device(&self, device: DeviceId, judgement: &mut Judgement) {
+        let dialects = self.world.fleet.dialects(device);
+        for &dialect in dialects {
+            if self.held.get(&(device, dialect)).copied().unwrap_or_default() == 0 {
+                self.weak(judgement, Some(device), Weakness::Silent(dialect), []);
+            }
+        }
+        let facts = self.facts(device);
+        self.contradiction(judgement, device, "the tunnel address", &facts.vtep);
+        self.contradiction(judgement, device, "the local AS", &facts.local_as);
+        for lines in facts.neighbors.values() {
+            self.contradiction(judgement, device, "the AS of a neighbour", &lines.remote);
+        }
+        if dialects.contains(&Dialect::Table) && !facts.program_denies() {
+            let ats = facts.table.passes.ats();
+            self.weak(judgement, Some(device), Weakness::OpenProgram, ats);
+            let here: Vec<DomainKey> = self.domains_on(device).collect();
+            self.walk_into(here, judgement);
+        }
+    }
+
+    fn judge_sessions(&self, device: DeviceId, judgement: &mut Judgement) {
+        for half in self.half.get(&device).into_iter().flatten() {
+            let weakness = Weakness::HalfSession { neighbor: half.neighbor };
+            self.weak(judgement, Some(device), weakness, half.said_at.iter().copied());
+        }
+    }
+
+    fn judge_bridge(&self, key: &DomainKey, judgement: &mut Judgement) {
+        let (device, bridge) = key;
+        let facts = self.facts(*device);
+        let Some(lines) = facts.bridges.get(bridge) else {
+            return;
+        };
+        self.contradiction(judgement, *device, "the segment of a bridge domain", &lines.vni);
+        self.contradiction(judgement, *device, "the VRF of a bridge domain", &lines.vrf);
+        if let Some(vni) = lines.vni.first() {
+            self.explicit_targets(*device, &Scope::Segment(*vni), &lines.vni, judgement);
+        }
+        if let Some(vni) = lines.vni.first()
+            && let Some(tunnel) = facts.tunnels.get(vni)
+            && !tunnel.learns.is_empty()
+        {
+            self.weak(judgement, Some(*device), Weakness::Learns(*vni), tunnel.learns.ats());
+        }
+        let Some(domain) = self.index.domains.get(key) else {
+            return;
+        };
+        if lines.vrf.is_empty() && !domain.seats.is_empty() {
+            let weakness = Weakness::Unrouted(bridge.clone());
+            self.weak(judgement, Some(*device), weakness, lines.vni.ats());
+        }
+        let owners: BTreeSet<Option<JobId>> = domain.seats.iter().map(|seat| seat.owner).collect();
+        let mut crossings = Crossings::new();
+        for seat in &domain.seats {
+            let Some(port) = facts.ports.get(&seat.port) else {
+                continue;
+            };
+            self.contradiction(judgement, *device, "the bridge domain of a port", &port.attached);
+            if seat.owner.is_none() {
+                let weakness = Weakness::Unowned { port: seat.port, bridge: bridge.clone() };
+                self.weak(judgement, Some(*device), weakness, port.attached.ats());
+            }
+            if self.world.is_switch(*device) && port.guarded.is_empty() {
+                let weakness = Weakness::Unguarded(seat.port);
+                self.weak(judgement, Some(*device), weakness, port.attached.ats());
+                judgement.walked = true;
+                for to in self.reached_from(key) {
+                    self.cross(key, &to, &mut crossings);
+                }
+            }
+        }
+        if owners.len() > 1 || (owners.contains(&None) && domain.seats.len() > 1) {
+            judgement.walked = true;
+            self.cross(key, key, &mut crossings);
+        }
+        judgement.findings.extend(crossings.into_values());
+    }
+
+    fn judge_scope(&self, device: DeviceId, scope: &Scope, judgement: &mut Judgement) {
+        let Some(targets) = self.facts(device).scopes.get(scope) else {
+            return;
+        };
+        if !targets.automatic.is_empty() {
+            let weakness = Weakness::AutomaticTarget(scope.clone());
+            self.weak(judgement, Some(device), weakness, targets.automatic.ats());
+        }
+        let used = targets.imports.ats().chain(targets.exports.ats()).next();
+        if let Some(at) = used
+            && targets.rds.is_empty()
+        {
+            self.weak(judgement, Some(device), Weakness::NoDistinguisher(scope.clone()), [at]);
+        }
+        self.contradiction(judgement, device, "a route distinguisher", &targets.rds);
+    }
+
+    fn judge_vrf(&self, device: DeviceId, vrf: &VrfName, judgement: &mut Judgement) {
+        let facts = self.facts(device);
+        let Some(lines) = facts.vrfs.get(vrf) else { return };
+        self.contradiction(judgement, device, "the VNI of a VRF", &lines.vni);
+        self.contradiction(judgement, device, "the tunnel of a VRF", &lines.tunnels);
+        if !lines.vni.is_empty() {
+            self.explicit_targets(device, &Scope::Vrf(vrf.clone()), &lines.vni, judgement);
+        }
+        if self.world.is_switch(device) {
+            let stands = !lines.vni.is_empty() || !lines.bridges.is_empty();
+            if stands && !facts.vrf_denies(vrf) {
+                let ats = lines.vni.ats();
+                self.weak(judgement, Some(device), Weakness::OpenVrf(vrf.clone()), ats);
+                let here = lines.bridges.iter().map(|bridge| (device, bridge.clone())).collect();
+                self.walk_into(here, judgement);
+            }
+            self.judge_rules(device, &lines.contracts, judgement);
+        } else if let Some(permits) = facts.table.permits.get(vrf) {
+            self.judge_rules(device, permits, judgement);
+        }
+    }
+
+    /// What announces something must say under which targets, or the device chooses them.
+    fn explicit_targets<T: PartialEq>(
+        &self,
+        device: DeviceId,
+        scope: &Scope,
+        lines: &Lines<T>,
+        judgement: &mut Judgement,
+    ) {
+        let targets = self.facts(device).scopes.get(scope);
+        let explicit = targets.is_some_and(|t| !t.imports.is_empty() && !t.exports.is_empty());
+        if !explicit {
+            let weakness = Weakness::AutomaticTarget(scope.clone());
+            self.weak(judgement, Some(device), weakness, lines.ats());
+        }
+    }
+
+    fn judge_rules(&self, device: DeviceId, rules: &Lines<Rule>, judgement: &mut Judgement) {
+        for (rule, at) in rules.iter() {
+            if self.rule_is_consented(rule) {
+                continue;
+            }
+            let Rule { client, provider, service } = *rule;
+            let weakness = Weakness::LooseRule { client, provider, service };
+            self.weak(judgement, Some(device), weakness, [*at]);
+            judgement.walked = true;
+            let mut crossings = Crossings::new();
+            for (from, to) in [(client, provider), (provider, client)] {
+                for from in self.domains_tagged(from) {
+                    for to in self.domains_tagged(to).filter(|to| to.0 == device) {
+                        self.cross(from, to, &mut crossings);
+                    }
+                }
+            }
+            judgement.findings.extend(crossings.into_values());
+        }
+    }
+
+    /// Whether every owner of the client's tag and every owner of the provider's consented.
+    fn rule_is_consented(&self, rule: &Rule) -> bool {
+        let (clients, providers) = (self.tag_owners(rule.client), self.tag_owners(rule.provider));
+        let consented = |client: &Who, provider: &Who| match (client, provider) {
+            (Who::Job(client), Who::Job(provider)) => {
+                client == provider
+                    || self.consents.contains(&Consent {
+                        client: self.job_name(*client).clone(),
+                        provider: self.job_name(*provider).clone(),
+                        service: rule.service,
+                    })
+            }
+            _ => false,
+        };
+        !clients.is_empty()
+            && !providers.is_empty()
+            && clients.iter().all(|client| providers.iter().all(|p| consented(client, p)))
+    }
+
+    fn judge_target(&self, target: RouteTarget, judgement: &mut Judgement) {
+        let none = BTreeSet::new();
+        let importers = self.index.importers.get(&target).unwrap_or(&none);
+        let exporters = self.index.exporters.get(&target).unwrap_or(&none);
+        let is_segment = |scope: &Scope| matches!(scope, Scope::Segment(_));
+        for (device, scope) in importers {
+            let alike = |(_, other): &&(DeviceId, Scope)| is_segment(other) == is_segment(scope);
+            let Some(first) = exporters.iter().find(alike) else {
+                let weakness = Weakness::DeadImport { scope: scope.clone(), target };
+                self.weak(
+                    judgement,
+                    Some(*device),
+                    weakness,
+                    self.import_at(*device, scope, target),
+                );
+                continue;
+            };
+            if let Scope::Vrf(vrf) = scope {
+                self.judge_join(*device, vrf, target, first, exporters, judgement);
+            }
+        }
+        self.judge_segments(importers, exporters, judgement);
+    }
+
+    /// A VRF may import only its own tenant's routes, and those of tenants it consents with.
+    fn judge_join(
+        &self,
+        device: DeviceId,
+        vrf: &VrfName,
+        target: RouteTarget,
+        first: &(DeviceId, Scope),
+        exporters: &BTreeSet<(DeviceId, Scope)>,
+        judgement: &mut Judgement,
+    ) {
+        let ours = self.index.tenants.get(&(device, vrf.clone()));
+        let strange = exporters.iter().find(|(exporter, scope)| {
+            let Scope::Vrf(their_vrf) = scope else {
+                return false;
+            };
+            let theirs = self.index.tenants.get(&(*exporter, their_vrf.clone()));
+            let pairs = ours.into_iter().flatten().flat_map(|(our, _)| {
+                theirs.into_iter().flatten().map(move |(their, _)| (our, their))
+            });
+            pairs.into_iter().any(|(our, their)| our != their && !self.consents.between(our, their))
+        });
+        if let Some((exporter, scope)) = strange {
+            let exporter = Place { device: *exporter, scope: scope.clone() };
+            let weakness = Weakness::Joined { vrf: vrf.clone(), target, exporter };
+            let ats = self.import_at(device, &Scope::Vrf(vrf.clone()), target);
+            self.weak(judgement, Some(device), weakness, ats);
+        } else if ours.is_none_or(BTreeMap::is_empty) && first.1 != Scope::Vrf(vrf.clone()) {
+            let exporter = Place { device: first.0, scope: first.1.clone() };
+            let weakness = Weakness::Joined { vrf: vrf.clone(), target, exporter };
+            let ats = self.import_at(device, &Scope::Vrf(vrf.clone()), target);
+            self.weak(judgement, Some(device), weakness, ats);
+        }
+    }
+
+    fn judge_segments(
+        &self,
+        importers: &BTreeSet<(DeviceId, Scope)>,
+        exporters: &BTreeSet<(DeviceId, Scope)>,
+        judgement: &mut Judgement,
+    ) {
+        let importing: Vec<DomainKey> =
+            importers.iter().flat_map(|at| self.segment_domains(at)).collect();
+        let exporting: Vec<DomainKey> =
+            exporters.iter().flat_map(|at| self.segment_domains(at)).collect();
+        let mut owners = importing.iter().chain(&exporting).flat_map(|key| self.seats(key));
+        let first = owners.next().map(|seat| seat.owner);
+        if owners.all(|seat| Some(seat.owner) == first && seat.owner.is_some()) {
+            return;
+        }
+        judgement.walked = true;
+        let mut crossings = Crossings::new();
+        for from in &importing {
+            for to in exporting.iter().filter(|to| to.0 != from.0) {
+                self.cross(from, to, &mut crossings);
+            }
+        }
+        judgement.findings.extend(crossings.into_values());
+    }
+
+    fn judge_tag(&self, tag: Tag, judgement: &mut Judgement) {
+        let owners = self.tag_owners(tag);
+        if owners.len() < 2 {
+            return;
+        }
+        judgement.walked = true;
+        let mut jobs = owners.iter().filter_map(|who| match who {
+            Who::Job(job) => Some(self.job_name(*job).clone()),
+            Who::Nobody(..) => None,
+        });
+        if let (Some(first), Some(second)) = (jobs.next(), jobs.next()) {
+            let ats: Vec<At> = self
+                .domains_tagged(tag)
+                .flat_map(|key| self.seats(key).map(move |seat| (key, seat)))
+                .filter(|(_, seat)| seat.tag == Some(tag))
+                .filter_map(|(key, seat)| self.tag_line(key, seat))
+                .collect();
+            let strange = self.one_line_of_each(tag, &ats);
+            self.weak(judgement, None, Weakness::SharedTag { tag, first, second }, strange);
+        }
+        let mut crossings = Crossings::new();
+        for from in self.domains_tagged(tag) {
+            for to in self.domains_tagged(tag) {
+                self.cross(from, to, &mut crossings);
+            }
+        }
+        judgement.findings.extend(crossings.into_values());
+    }
+
+    /// One line for each owner that uses the tag, so that the evidence stays short.
+    fn one_line_of_each(&self, tag: Tag, ats: &[At]) -> Vec<At> {
+        let mut seen = BTreeSet::new();
+        let mut lines = Vec::new();
+        let seats = self.domains_tagged(tag).flat_map(|key| {
+            self.seats(key).filter(|seat| seat.tag == Some(tag)).map(move |seat| (key, seat))
+        });
+        for ((key, seat), at) in seats.zip(ats) {
+            if seen.insert(who(key, seat)) {
+                lines.push(*at);
+            }
+        }
+        lines
+    }
+
+    pub(crate) fn tag_line(&self, key: &DomainKey, seat: &Seat) -> Option<At> {
+        let facts = self.facts(key.0);
+        if self.world.is_switch(key.0) {
+            let vrf = self.index.domains.get(key)?.vrf.as_ref()?;
+            let mut groups = facts.groups(vrf, seat.address?);
+            return groups.find(|(tag, _)| Some(*tag) == seat.tag).map(|(_, at)| *at);
+        }
+        let mut entries = facts.ports.get(&seat.port)?.entries.iter();
+        entries.find(|(entry, _)| Some(entry.tag) == seat.tag).map(|(_, at)| *at)
+    }
+
+    fn judge_rd(&self, rd: RouteDistinguisher, judgement: &mut Judgement) {
+        let mut users = self.index.rds.get(&rd).into_iter().flatten();
+        let (Some(first), Some(second)) = (users.next(), users.next()) else {
+            return;
+        };
+        let place = |at: &(DeviceId, Scope)| Place { device: at.0, scope: at.1.clone() };
+        let ats: Vec<At> = [first, second]
+            .into_iter()
+            .filter_map(|(device, scope)| self.facts(*device).scopes.get(scope)?.rds.ats().next())
+            .collect();
+        let (first, second) = (place(first), place(second));
+        self.weak(judgement, None, Weakness::SharedDistinguisher { rd, first, second }, ats);
+    }
+
+    fn judge_address(&self, vrf: &VrfName, address: Ipv4Addr, judgement: &mut Judgement) {
+        let key = (vrf.clone(), address);
+        let mut places = self.index.addresses.get(&key).into_iter().flatten();
+        let (Some(first), Some(second)) = (places.next(), places.next()) else {
+            return;
+        };
+        let ats: Vec<At> = [first, second]
+            .into_iter()
+            .flat_map(|(device, port)| self.facts(*device).ports.get(port))
+            .flat_map(|lines| lines.bound.iter())
+            .filter(|((_, held, _), _)| *held == address)
+            .map(|(_, at)| *at)
+            .collect();
+        let (first, second) = (self.endpoint(first.0, first.1), self.endpoint(second.0, second.1));
+        let weakness = Weakness::SharedAddress { vrf: vrf.clone(), address, first, second };
+        self.weak(judgement, None, weakness, ats);
+    }
+
+    fn judge_consent(&self, consent: &Consent, judgement: &mut Judgement) {
+        if !self.consents.contains(consent) {
+            return;
+        }
+        let spots = |job| self.known_job(job).map(|job| self.spots_of(job)).unwrap_or_default();
+        let (clients, providers) = (spots(&consent.client), spots(&consent.provider));
+        for client in &clients {
+            for provider in &providers {
+                for (from, to, talk) in [
+                    (client, provider, Talk::Ask(consent.service)),
+                    (provider, client, Talk::Answer(consent.service)),
+                ] {
+                    if !self.meets_honestly(from, to, talk) {
+                        judgement.walked = true;
+                        judgement.findings.push(self.severed(from, to, talk));
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn judge_job(&self, job: JobId, judgement: &mut Judgement) {
+        if self.joined_at_once(job).is_some() {
+            return;
+        }
+        let spots = self.spots_of(job);
+        judgement.walked = true;
+        let severed = spots.iter().enumerate().find_map(|(position, from)| {
+            let others = spots.iter().enumerate().filter(|(other, _)| *other != position);
+            others
+                .map(|(_, to)| to)
+                .find(|to| !self.meets_honestly(from, to, Talk::Any))
+                .map(|to| (from, to))
+        });
+        if let Some((from, to)) = severed {
+            judgement.findings.push(self.severed(from, to, Talk::Any));
+        } else if let [only] = spots.as_slice()
+            && only.keys.is_empty()
+        {
+            judgement.findings.push(self.severed(only, only, Talk::Any));
+        }
+    }
+
+    fn severed(&self, from: &PortSpots, to: &PortSpots, talk: Talk) -> Finding {
+        let mut ats = Vec::new();
+        for from_key in &from.keys {
+            for to_key in &to.keys {
+                let a = self.world.spot(from.device, &from_key.1, from.port);
+                let b = self.world.spot(to.device, &to_key.1, to.port);
+                ats.extend(self.world.evidence(a, b, None));
+            }
+        }
+        ats.sort_unstable();
+        ats.dedup();
+        Finding::Severed(Severed {
+            from: self.endpoint(from.device, from.port),
+            to: self.endpoint(to.device, to.port),
+            talk,
+            said_by: ats.into_iter().map(|at| self.said(at)).collect(),
+        })
+    }
+
+    fn meets_honestly(&self, from: &PortSpots, to: &PortSpots, talk: Talk) -> bool {
+        from.keys.iter().any(|from_key| {
+            let a = self.world.spot(from.device, &from_key.1, from.port);
+            to.keys.iter().any(|to_key| {
+                let b = self.world.spot(to.device, &to_key.1, to.port);
+                self.world.passes(a, b, talk, true).is_some()
+            })
+        })
+    }
+
+    /// The ports of a job with the bridge domains each of them is in.
+    fn spots_of(&self, job: JobId) -> Vec<PortSpots> {
+        let mut keys: BTreeMap<(DeviceId, Port), Vec<DomainKey>> = BTreeMap::new();
+        for key in self.index.jobs.get(&job).into_iter().flatten() {
+            for seat in self.seats(key).filter(|seat| seat.owner == Some(job)) {
+                let held = keys.entry((key.0, seat.port)).or_default();
+                if held.last() != Some(key) {
+                    held.push(key.clone());
+                }
+            }
+        }
+        let ports = self.job_ports.get(&job).into_iter().flatten();
+        ports
+            .map(|&(device, port)| PortSpots {
+                device,
+                port,
+                keys: keys.remove(&(device, port)).unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    /// Looks for packets that come into these bridge domains from other owners.
+    fn walk_into(&self, here: Vec<DomainKey>, judgement: &mut Judgement) {
+        judgement.walked = true;
+        let mut crossings = Crossings::new();
+        for to in &here {
+            for from in self.reaching(to) {
+                self.cross(&from, to, &mut crossings);
+            }
+        }
+        judgement.findings.extend(crossings.into_values());
+    }
+
+    /// Finds frames that pass from one bridge domain to another and to another owner.
+    fn cross(&self, from: &DomainKey, to: &DomainKey, found: &mut Crossings) {
+        for sender in self.seats(from) {
+            for receiver in self.seats(to) {
+                let pair = (who(from, sender), who(to, receiver));
+                if pair.0 == pair.1 || found.contains_key(&pair) {
+                    continue;
+                }
+                let a = self.world.spot(from.0, &from.1, sender.port);
+                let b = self.world.spot(to.0, &to.1, receiver.port);
+                for talk in self.world.talks(b) {
+                    if self.consented(pair, talk) {
+                        continue;
+                    }
+                    if let Some(way) = self.world.passes(a, b, talk, false) {
+                        let ats = self.world.evidence(a, b, Some(way));
+                        found.insert(
+                            pair,
+                            Finding::Breach(Breach {
+                                from: self.endpoint(from.0, sender.port),
+                                to: self.endpoint(to.0, receiver.port),
+                                way,
+                                talk,
+                                said_by: ats.into_iter().map(|at| self.said(at)).collect(),
+                            }),
+                        );
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn consented(&self, (from, to): (Who, Who), talk: Talk) -> bool {
+        let (Who::Job(from), Who::Job(to)) = (from, to) else {
+            return false;
+        };
+        let (client, provider, service) = match talk {
+            Talk::Flood | Talk::Any => return false,
+            Talk::Ask(service) => (from, to, service),
+            Talk::Answer(service) => (to, from, service),
+        };
+        self.consents.contains(&Consent {
+            client: self.job_name(client).clone(),
+            provider: self.job_name(provider).clone(),
+            service,
+        })
+    }
+
+    /// Bridge domains into which this one can send, as far as routes tell.
+    fn reached_from(&self, key: &DomainKey) -> BTreeSet<DomainKey> {
+        self.neighbors(key, |targets| &targets.imports, &self.index.exporters)
+    }
+
+    /// Bridge domains that can send into this one, as far as routes tell.
+    fn reaching(&self, key: &DomainKey) -> BTreeSet<DomainKey> {
+        self.neighbors(key, |targets| &targets.exports, &self.index.importers)
+    }
+
+    fn neighbors(
+        &self,
+        key: &DomainKey,
+        side: impl Fn(&crate::device::Targets) -> &Lines<RouteTarget>,
+        others: &BTreeMap<RouteTarget, BTreeSet<(DeviceId, Scope)>>,
+    ) -> BTreeSet<DomainKey> {
+        let facts = self.facts(key.0);
+        let mut keys: BTreeSet<DomainKey> = self.domains_on(key.0).collect();
+        let Some(lines) = facts.bridges.get(&key.1) else {
+            return keys;
+        };
+        let segment = lines.vni.first().copied().map(Scope::Segment);
+        let vrf = lines.vrf.first().cloned().map(Scope::Vrf);
+        for scope in segment.into_iter().chain(vrf) {
+            let targets = facts.scopes.get(&scope).map(&side);
+            for target in targets.into_iter().flat_map(Lines::values) {
+                for at in others.get(target).into_iter().flatten() {
+                    match &at.1 {
+                        Scope::Segment(_) => keys.extend(self.segment_domains(at)),
+                        Scope::Vrf(vrf) => {
+                            let lines = self.facts(at.0).vrfs.get(vrf);
+                            let bridges = lines.into_iter().flat_map(|lines| &lines.bridges);
+                            keys.extend(bridges.map(|bridge| (at.0, bridge.clone())));
+                        }
+                    }
+                }
+            }
+        }
+        keys
+    }
+
+    fn facts(&self, device: DeviceId) -> &Device {
+        &self.world.devices[device.index()]
+    }
+
+    fn domains_on(&self, device: DeviceId) -> impl Iterator<Item = DomainKey> {
+        let first = (device, Bridge(Default::default()));
+        self.index
+            .domains
+            .range(first..)
+            .map(|(key, _)| key.clone())
+            .take_while(move |key| key.0 == device)
+    }
+
+    fn segment_domains(&self, at: &(DeviceId, Scope)) -> impl Iterator<Item = DomainKey> {
+        let vni = match &at.1 {
+            Scope::Segment(vni) => Some(*vni),
+            Scope::Vrf(_) => None,
+        };
+        let device = at.0;
+        let tunnel = vni.and_then(|vni| self.facts(device).tunnels.get(&vni));
+        let bridges = tunnel.into_iter().flat_map(|tunnel| &tunnel.bridges);
+        bridges.map(move |bridge| (device, bridge.clone()))
+    }
+
+    fn domains_tagged(&self, tag: Tag) -> impl Iterator<Item = &DomainKey> {
+        self.index.tags.get(&tag).into_iter().flatten()
+    }
+
+    pub(crate) fn seats(&self, key: &DomainKey) -> impl Iterator<Item = &Seat> {
+        self.index.domains.get(key).into_iter().flat_map(|domain| &domain.seats)
+    }
+
+    fn tag_owners(&self, tag: Tag) -> BTreeSet<Who> {
+        let mut owners = BTreeSet::new();
+        for key in self.domains_tagged(tag) {
+            let mut last = None;
+            for seat in self.seats(key).filter(|seat| seat.tag == Some(tag)) {
+                let who = who(key, seat);
+                if last.replace(who) != Some(who) {
+                    owners.insert(who);
+                }
+            }
+        }
+        owners
+    }
+
+    fn import_at(&self, device: DeviceId, scope: &Scope, target: RouteTarget) -> Vec<At> {
+        let lines = self.facts(device).scopes.get(scope);
+        let imports = lines.into_iter().flat_map(|lines| lines.imports.iter());
+        imports.filter(|(held, _)| *held == target).map(|(_, at)| *at).collect()
+    }
+
+    fn contradiction<T: PartialEq + Display>(
+        &self,
+        judgement: &mut Judgement,
+        device: DeviceId,
+        what: &'static str,
+        lines: &Lines<T>,
+    ) {
+        if let Some((first, second)) = lines.contradiction() {
+            let weakness = Weakness::Contradiction {
+                what,
+                first: first.0.to_string(),
+                second: second.0.to_string(),
+            };
+            self.weak(judgement, Some(device), weakness, [first.1, second.1]);
+        }
+    }
+}
+
+/// A port of a job, and the bridge domains it is in.
+struct PortSpots {
+    device: DeviceId,
+    port: Port,
+    keys: Vec<DomainKey>,
+}
+
+fn who(key: &DomainKey, seat: &Seat) -> Who {
+    seat.owner.map_or(Who::Nobody(key.0, seat.port), Who::Job)
+}

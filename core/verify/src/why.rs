@@ -1,0 +1,177 @@
+//! Why two endpoints can or cannot meet, layer by layer.
+
+use model::{DeviceId, Port, Service};
+use read::Scope;
+
+use crate::device::At;
+use crate::finding::{Endpoint, Said, Talk, Way};
+use crate::verifier::{DomainKey, Verifier};
+use crate::world::{self, Spot};
+
+/// Why frames pass from one endpoint to another, or do not.
+#[derive(Clone, Debug)]
+pub struct Why {
+    /// Who sends.
+    pub from: Endpoint,
+    /// Who receives.
+    pub to: Endpoint,
+    /// Each layer's answer, from the port outwards.
+    pub steps: Vec<Step>,
+    /// What passes, and on which way. Nothing when they cannot meet.
+    pub passes: Vec<(Talk, Way)>,
+}
+
+/// One layer's answer.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The layer.
+    pub layer: &'static str,
+    /// What it says about the two.
+    pub answer: String,
+    /// Whether this layer keeps them apart.
+    pub fence: bool,
+    /// The lines that say so.
+    pub said_by: Vec<Said>,
+}
+
+impl Verifier {
+    /// Walks the layers from one port to another. Both services and plain frames are tried.
+    #[must_use]
+    pub fn why(&self, from: (DeviceId, Port), to: (DeviceId, Port)) -> Why {
+        let mut why = Why {
+            from: self.endpoint(from.0, from.1),
+            to: self.endpoint(to.0, to.1),
+            steps: Vec::new(),
+            passes: Vec::new(),
+        };
+        why.steps.push(self.ownership(&why.from, &why.to));
+        let (Some(from_key), Some(to_key)) = (self.domain_of(from), self.domain_of(to)) else {
+            let absent = if self.domain_of(from).is_none() { &why.from } else { &why.to };
+            let answer = format!("{} is attached to no segment", absent.show(&self.world.fleet));
+            why.steps.push(Step { layer: "port", answer, fence: true, said_by: Vec::new() });
+            return why;
+        };
+        let a = self.world.spot(from.0, &from_key.1, from.1);
+        let b = self.world.spot(to.0, &to_key.1, to.1);
+        why.steps.push(self.attachment(a));
+        why.steps.push(self.attachment(b));
+        why.steps.push(self.segments(a, b));
+        why.steps.push(self.routing(a, b));
+        why.steps.push(self.groups((a, &from_key), (b, &to_key)));
+        for talk in self.world.talks(b) {
+            why.passes.extend(self.world.passes(a, b, talk, false).map(|way| (talk, way)));
+        }
+        why
+    }
+
+    fn ownership(&self, from: &Endpoint, to: &Endpoint) -> Step {
+        let own = from.owner.iter().flat_map(|job| self.consents.of(job));
+        let consents: Vec<Service> = own
+            .filter(|consent| {
+                to.owner.as_ref().is_some_and(|to| consent.client == *to || consent.provider == *to)
+            })
+            .map(|consent| consent.service)
+            .collect();
+        let (answer, fence) = match (&from.owner, &to.owner) {
+            (Some(a), Some(b)) if a == b => (format!("both belong to {a}: they must meet"), false),
+            (Some(a), Some(b)) if !consents.is_empty() => {
+                let named: Vec<String> = consents.iter().map(ToString::to_string).collect();
+                (format!("{a} and {b} both consented to {}", named.join(", ")), false)
+            }
+            (Some(a), Some(b)) => (format!("{a} and {b} did not both consent to anything"), true),
+            _ => ("one of them belongs to nobody: it is in a quarantine of one".into(), true),
+        };
+        Step { layer: "owner", answer, fence, said_by: Vec::new() }
+    }
+
+    fn attachment(&self, spot: Spot<'_>) -> Step {
+        let name = self.world.fleet.device_name(spot.device);
+        let lines = spot.facts.ports.get(&spot.port);
+        let bound: Vec<String> = lines
+            .iter()
+            .flat_map(|lines| lines.bound.values())
+            .map(|(_, address, _)| address.to_string())
+            .collect();
+        let segment =
+            world::segment(spot).map_or("no segment".into(), |vni| format!("segment {vni}"));
+        let answer = match bound.as_slice() {
+            [] => format!("{name} {} is in {segment} and no address is bound to it", spot.port),
+            bound => format!("{name} {} is in {segment} as {}", spot.port, bound.join(", ")),
+        };
+        let ats = lines.iter().flat_map(|lines| lines.attached.ats().chain(lines.bound.ats()));
+        Step { layer: "port", answer, fence: bound.is_empty(), said_by: self.all_said(ats) }
+    }
+
+    fn segments(&self, a: Spot<'_>, b: Spot<'_>) -> Step {
+        let same = a.device == b.device && a.bridge == b.bridge;
+        let scopes = (world::segment(a).map(Scope::Segment), world::segment(b).map(Scope::Segment));
+        let joined = match &scopes {
+            (Some(ours), Some(theirs)) => world::joined(a, ours, b, theirs),
+            _ => None,
+        };
+        let (answer, fence) = if same {
+            ("both are in one bridge domain".into(), false)
+        } else if a.device == b.device {
+            ("two bridge domains of one device: not bridged".into(), true)
+        } else if joined.is_some() {
+            ("the sender's segment imports what the receiver's exports".into(), false)
+        } else {
+            ("the sender's segment imports nothing that the receiver's exports".into(), true)
+        };
+        let ats = joined.into_iter().flat_map(|(import, export)| [import, export]);
+        Step { layer: "segment", answer, fence, said_by: self.all_said(ats) }
+    }
+
+    fn routing(&self, a: Spot<'_>, b: Spot<'_>) -> Step {
+        let (Some(ours), Some(theirs)) = (world::vrf(a), world::vrf(b)) else {
+            let answer = "one of them is in no VRF: not routed".into();
+            return Step { layer: "vrf", answer, fence: true, said_by: Vec::new() };
+        };
+        let same = a.device == b.device && ours == theirs;
+        let joined = world::joined(a, &Scope::Vrf(ours.clone()), b, &Scope::Vrf(theirs.clone()));
+        let (answer, fence) = match joined {
+            _ if same => (format!("both are in VRF {ours}"), false),
+            Some(_) => (format!("VRF {ours} imports what VRF {theirs} exports"), false),
+            None => (format!("VRF {ours} imports nothing that VRF {theirs} exports"), true),
+        };
+        let ats = joined.into_iter().flat_map(|(import, export)| [import, export]);
+        Step { layer: "vrf", answer, fence, said_by: self.all_said(ats) }
+    }
+
+    fn groups(&self, a: (Spot<'_>, &DomainKey), b: (Spot<'_>, &DomainKey)) -> Step {
+        let tag = |(spot, key): (Spot<'_>, &DomainKey)| {
+            let seat = self.seats(key).find(|seat| seat.port == spot.port)?;
+            Some((seat.tag?, self.tag_line(key, seat)?))
+        };
+        let (ours, theirs) = (tag(a), tag(b));
+        let answer = match (ours, theirs) {
+            (Some((ours, _)), Some((theirs, _))) if ours == theirs => {
+                format!("both are in group {ours}")
+            }
+            (Some((ours, _)), Some((theirs, _))) => {
+                format!(
+                    "group {ours} to group {theirs}, judged at the receiver's {}",
+                    self.judge_of(b.0)
+                )
+            }
+            _ => "one of them is in no group".into(),
+        };
+        let fence = ours.map(|(tag, _)| tag) != theirs.map(|(tag, _)| tag) || ours.is_none();
+        let ats = ours.into_iter().chain(theirs).map(|(_, at)| at);
+        Step { layer: "group", answer, fence, said_by: self.all_said(ats) }
+    }
+
+    fn judge_of(&self, spot: Spot<'_>) -> &'static str {
+        if self.world.is_switch(spot.device) { "switch" } else { "packet program" }
+    }
+
+    /// The bridge domain a port is in.
+    fn domain_of(&self, (device, port): (DeviceId, Port)) -> Option<DomainKey> {
+        let lines = self.world.devices[device.index()].ports.get(&port)?;
+        Some((device, lines.attached.first()?.clone()))
+    }
+
+    fn all_said(&self, ats: impl IntoIterator<Item = At>) -> Vec<Said> {
+        ats.into_iter().map(|at| self.said(at)).collect()
+    }
+}

@@ -1,0 +1,448 @@
+//! The rules by which a frame is delivered (`docs/network.md`, P1 to P9), over what the lines of
+//! all devices say.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use model::{DeviceId, Dialect, Fleet, Port, RouteTarget, VrfName};
+use read::{Bridge, Scope};
+use wire::{Tag, Vni};
+
+use crate::device::{At, Device, Entry, Lines, Rule};
+use crate::finding::{Talk, Way};
+
+/// What all devices say, and which of them can exchange routes.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) fleet: Arc<Fleet>,
+    /// By device.
+    pub(crate) devices: Vec<Device>,
+    /// By device: those that a chain of sessions joins have the same island.
+    pub(crate) islands: Vec<DeviceId>,
+}
+
+/// A port in a bridge domain of a device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot<'a> {
+    pub(crate) device: DeviceId,
+    pub(crate) facts: &'a Device,
+    pub(crate) bridge: &'a Bridge,
+    pub(crate) port: Port,
+}
+
+/// Addresses a port can send from, and how they are tagged.
+struct Source<'a> {
+    first: Ipv4Addr,
+    last: Ipv4Addr,
+    tag: Option<Tag>,
+    space: Option<&'a VrfName>,
+}
+
+/// What a port receives under.
+struct Target<'a> {
+    address: Option<Ipv4Addr>,
+    tag: Option<Tag>,
+    space: Option<&'a VrfName>,
+}
+
+/// A tunnel between two devices: the sender's VNI and the one on the wire.
+#[derive(Clone, Copy)]
+struct Tunnel {
+    own: Vni,
+    landing: Vni,
+}
+
+impl World {
+    /// A world in which no device has said anything.
+    pub(crate) fn new(fleet: Arc<Fleet>) -> Self {
+        let count = fleet.switches.len() + fleet.nodes.len();
+        let islands = (0..u32::try_from(count).unwrap_or(u32::MAX)).map(DeviceId).collect();
+        Self { fleet, devices: vec![Device::default(); count], islands }
+    }
+
+    /// The spot of a port in a bridge domain.
+    pub(crate) fn spot<'a>(&'a self, device: DeviceId, bridge: &'a Bridge, port: Port) -> Spot<'a> {
+        Spot { device, facts: &self.devices[device.index()], bridge, port }
+    }
+
+    /// Whether the device judges by security groups; otherwise a packet program does.
+    pub(crate) fn is_switch(&self, device: DeviceId) -> bool {
+        self.fleet.dialects(device).contains(&Dialect::Nxos)
+    }
+
+    /// The first way on which a frame passes. An honest sender uses an address bound to its
+    /// port; an attacker uses any that passes.
+    pub(crate) fn passes(
+        &self,
+        from: Spot<'_>,
+        to: Spot<'_>,
+        talk: Talk,
+        honest: bool,
+    ) -> Option<Way> {
+        let sources = self.sources(from, honest);
+        let targets = self.targets(to, talk);
+        for (way, tunnel) in self.ways(from, to, talk) {
+            for source in &sources {
+                for target in &targets {
+                    if self.delivered(from, to, source, target, tunnel, talk) {
+                        return Some(way);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// P4: the ways between two spots that carry such a frame.
+    fn ways(&self, from: Spot<'_>, to: Spot<'_>, talk: Talk) -> Vec<(Way, Option<Tunnel>)> {
+        let mut ways = Vec::new();
+        if from.device == to.device {
+            if from.bridge == to.bridge {
+                ways.push((Way::BridgedLocal, None));
+            } else if talk != Talk::Flood && routed_local(from, to) {
+                ways.push((Way::RoutedLocal, None));
+            }
+            return ways;
+        }
+        if let (Some(own), Some(landing)) = (segment(from), segment(to))
+            && joined(from, &Scope::Segment(own), to, &Scope::Segment(landing)).is_some()
+            && self.reaches(from, own, to, landing)
+        {
+            ways.push((Way::BridgedRemote, Some(Tunnel { own, landing })));
+        }
+        if talk != Talk::Flood
+            && has_gateway(from)
+            && let (Some(vrf), Some(their_vrf)) = (vrf(from), vrf(to))
+            && let (Some(own), Some(landing)) =
+                (self.vrf_vni(from, vrf), self.vrf_vni(to, their_vrf))
+            && joined(from, &Scope::Vrf(vrf.clone()), to, &Scope::Vrf(their_vrf.clone())).is_some()
+            && self.reaches(from, own, to, landing)
+        {
+            ways.push((Way::RoutedRemote, Some(Tunnel { own, landing })));
+        }
+        ways
+    }
+
+    /// The VNI of a VRF's routed traffic. On Linux, routing and tunnel device must agree about it.
+    fn vrf_vni(&self, spot: Spot<'_>, vrf: &VrfName) -> Option<Vni> {
+        let lines = spot.facts.vrfs.get(vrf)?;
+        let vni = lines.vni.first()?;
+        let agreed = self.is_switch(spot.device) || lines.tunnels.values().any(|held| held == vni);
+        agreed.then_some(*vni)
+    }
+
+    /// P5 and P6: whether a tunnel stands between the two.
+    fn reaches(&self, from: Spot<'_>, own: Vni, to: Spot<'_>, landing: Vni) -> bool {
+        let announced = |facts: &Device, vni: Vni| {
+            facts.ends(vni) && facts.tunnel_from(vni).is_some_and(|at| facts.announced(at))
+        };
+        self.islands[from.device.index()] == self.islands[to.device.index()]
+            && announced(from.facts, own)
+            && announced(to.facts, landing)
+    }
+
+    /// P2 and P3: the addresses a port can send from, with the tag each of them gets.
+    fn sources<'a>(&self, from: Spot<'a>, honest: bool) -> Vec<Source<'a>> {
+        let Some(port) = from.facts.ports.get(&from.port) else {
+            return Vec::new();
+        };
+        let bound = port.bound.values().filter(|(bridge, ..)| bridge == from.bridge);
+        let bound = bound.map(|&(_, address, _)| address);
+        if self.is_switch(from.device) {
+            let vrf = vrf(from);
+            let mut sources: Vec<Source<'_>> = bound
+                .flat_map(|address| {
+                    tags(from, address).into_iter().map(move |tag| Source::one(address, tag, None))
+                })
+                .collect();
+            if port.guarded.is_empty() && !honest {
+                let groups = vrf.and_then(|vrf| from.facts.vrfs.get(vrf));
+                for (net, lines) in groups.iter().flat_map(|vrf| &vrf.groups) {
+                    let (first, last) = (net.network(), net.broadcast());
+                    let tags = lines.values().map(|tag| Some(*tag));
+                    sources.extend(tags.map(|tag| Source { first, last, tag, space: None }));
+                }
+                sources.push(Source::anything());
+            }
+            return sources;
+        }
+        let entries = port.entries.values();
+        let of_entry = |e: &'a Entry| Source::one(e.address, Some(e.tag), Some(&e.space));
+        if !honest {
+            let mut sources: Vec<Source<'_>> = entries.map(of_entry).collect();
+            if !denies(from) {
+                sources.push(Source::anything());
+            }
+            return sources;
+        }
+        let mut sources = Vec::new();
+        for address in bound {
+            let before = sources.len();
+            sources.extend(entries.clone().filter(|e| e.address == address).map(of_entry));
+            if sources.len() == before && !denies(from) {
+                sources.push(Source::one(address, None, None));
+            }
+        }
+        sources
+    }
+
+    /// What the port receives such a frame under.
+    fn targets<'a>(&self, to: Spot<'a>, talk: Talk) -> Vec<Target<'a>> {
+        let Some(port) = to.facts.ports.get(&to.port) else {
+            return Vec::new();
+        };
+        let bound = port.bound.values().filter(|(bridge, ..)| bridge == to.bridge);
+        let bound = bound.map(|&(_, address, _)| address);
+        let flooded = talk == Talk::Flood;
+        if self.is_switch(to.device) {
+            if flooded {
+                return vec![Target { address: None, tag: None, space: None }];
+            }
+            let of_tag = |address| move |tag| Target { address: Some(address), tag, space: None };
+            return bound.flat_map(|at| tags(to, at).into_iter().map(of_tag(at))).collect();
+        }
+        if denies(to) {
+            let entries = port.entries.values().map(|entry| Target {
+                address: Some(entry.address),
+                tag: Some(entry.tag),
+                space: Some(&entry.space),
+            });
+            let bound: Vec<Ipv4Addr> = bound.collect();
+            return entries
+                .filter(|target| flooded || target.address.is_some_and(|at| bound.contains(&at)))
+                .collect();
+        }
+        if flooded {
+            return vec![Target { address: None, tag: None, space: None }];
+        }
+        bound.map(|address| Target { address: Some(address), tag: None, space: None }).collect()
+    }
+
+    /// P5 and P7 to P9: whether this frame on this way is delivered.
+    fn delivered(
+        &self,
+        from: Spot<'_>,
+        to: Spot<'_>,
+        source: &Source<'_>,
+        target: &Target<'_>,
+        tunnel: Option<Tunnel>,
+        talk: Talk,
+    ) -> bool {
+        let Some(tunnel) = tunnel else {
+            return self.verdict(to, source.tag, target, target.space, talk);
+        };
+        if !self.sender_lets(from, source, target, talk) {
+            return false;
+        }
+        let tag = source.tag.filter(|_| from.facts.tagged(tunnel.own));
+        if tag.is_some() && !to.facts.tagged(tunnel.landing) {
+            return false;
+        }
+        if self.is_switch(to.device) || !denies(to) {
+            return self.verdict(to, tag, target, None, talk);
+        }
+        let (Some(tag), Some(outer)) = (tag, from.facts.tunnel_from(tunnel.own)) else {
+            return false;
+        };
+        let spaces = to.facts.table.spaces.get(&tunnel.landing);
+        spaces.iter().flat_map(|lines| lines.values()).any(|space| {
+            known_peer(to.facts, space, source, outer, tag)
+                && self.verdict(to, Some(tag), target, Some(space), talk)
+        })
+    }
+
+    /// P9: whether the sender's program lets a unicast frame out.
+    fn sender_lets(
+        &self,
+        from: Spot<'_>,
+        source: &Source<'_>,
+        target: &Target<'_>,
+        talk: Talk,
+    ) -> bool {
+        if self.is_switch(from.device) || !denies(from) || talk == Talk::Flood {
+            return true;
+        }
+        let (Some(space), Some(address), Some(tag)) = (source.space, target.address, source.tag)
+        else {
+            return false;
+        };
+        let permits = from.facts.table.permits.get(space);
+        peers(from.facts, space)
+            .filter(|(first, peers)| *first <= address && address <= peers.last)
+            .any(|(_, peers)| allowed(tag, peers.tag, talk, permits))
+    }
+
+    /// P8: the receiver's verdict.
+    fn verdict(
+        &self,
+        to: Spot<'_>,
+        tag: Option<Tag>,
+        target: &Target<'_>,
+        space: Option<&VrfName>,
+        talk: Talk,
+    ) -> bool {
+        let (denies, rules) = if self.is_switch(to.device) {
+            let vrf = vrf(to);
+            let denies = vrf.is_some_and(|vrf| to.facts.vrf_denies(vrf));
+            let lines = vrf.and_then(|vrf| to.facts.vrfs.get(vrf));
+            (denies && talk != Talk::Flood, lines.map(|lines| &lines.contracts))
+        } else {
+            (denies(to), space.and_then(|space| to.facts.table.permits.get(space)))
+        };
+        if !denies {
+            return true;
+        }
+        match (tag, target.tag) {
+            (Some(tag), Some(theirs)) => allowed(tag, theirs, talk, rules),
+            _ => false,
+        }
+    }
+
+    /// The services that the receiver's rules name.
+    pub(crate) fn talks(&self, to: Spot<'_>) -> Vec<Talk> {
+        let mut talks = vec![Talk::Flood, Talk::Any];
+        let mut name =
+            |rule: &Rule| talks.extend([Talk::Ask(rule.service), Talk::Answer(rule.service)]);
+        if self.is_switch(to.device) {
+            let vrf = vrf(to).and_then(|vrf| to.facts.vrfs.get(vrf));
+            vrf.iter().flat_map(|vrf| vrf.contracts.values()).for_each(&mut name);
+        } else {
+            to.facts.table.permits.values().flat_map(Lines::values).for_each(&mut name);
+        }
+        talks.sort_unstable();
+        talks.dedup();
+        talks
+    }
+
+    /// The lines that decide about frames between two spots: where they are attached and bound,
+    /// what joins them, and how they are tagged.
+    pub(crate) fn evidence(&self, from: Spot<'_>, to: Spot<'_>, way: Option<Way>) -> Vec<At> {
+        let mut ats = Vec::new();
+        for spot in [from, to] {
+            let Some(port) = spot.facts.ports.get(&spot.port) else {
+                continue;
+            };
+            ats.extend(port.attached.ats());
+            ats.extend(port.bound.ats());
+            ats.extend(port.entries.ats());
+            if let Some(lines) = spot.facts.bridges.get(spot.bridge) {
+                ats.extend(lines.vni.ats());
+                ats.extend(lines.vrf.ats().filter(|_| way != Some(Way::BridgedLocal)));
+            }
+            for (_, address, _) in port.bound.values() {
+                let vrf = vrf(spot).into_iter();
+                ats.extend(vrf.flat_map(|v| spot.facts.groups(v, *address)).map(|(_, at)| *at));
+            }
+        }
+        let scopes = |spot| (segment(spot).map(Scope::Segment), vrf(spot).cloned().map(Scope::Vrf));
+        let (ours, theirs) = (scopes(from), scopes(to));
+        for (our, their) in [(ours.0, theirs.0), (ours.1, theirs.1)] {
+            if let (Some(our), Some(their)) = (our, their)
+                && way != Some(Way::BridgedLocal)
+                && let Some((import, export)) = joined(from, &our, to, &their)
+            {
+                ats.extend([import, export]);
+            }
+        }
+        ats.sort_unstable();
+        ats.dedup();
+        ats
+    }
+}
+
+impl Source<'_> {
+    const fn one(address: Ipv4Addr, tag: Option<Tag>, space: Option<&VrfName>) -> Source<'_> {
+        Source { first: address, last: address, tag, space }
+    }
+
+    const fn anything() -> Self {
+        Self { first: Ipv4Addr::UNSPECIFIED, last: Ipv4Addr::BROADCAST, tag: None, space: None }
+    }
+}
+
+/// Whether the packet program of the device drops what no entry names.
+fn denies(spot: Spot<'_>) -> bool {
+    spot.facts.program_denies()
+}
+
+pub(crate) fn segment(spot: Spot<'_>) -> Option<Vni> {
+    spot.facts.bridges.get(spot.bridge)?.vni.first().copied()
+}
+
+pub(crate) fn vrf<'a>(spot: Spot<'a>) -> Option<&'a VrfName> {
+    spot.facts.bridges.get(spot.bridge)?.vrf.first()
+}
+
+fn has_gateway(spot: Spot<'_>) -> bool {
+    spot.facts.bridges.get(spot.bridge).is_some_and(|lines| !lines.gateway.is_empty())
+}
+
+/// The groups of an address on a switch; none is one of the answers when no line knows it.
+fn tags(spot: Spot<'_>, address: Ipv4Addr) -> Vec<Option<Tag>> {
+    let vrf = vrf(spot).into_iter();
+    let tags = vrf.flat_map(|vrf| spot.facts.groups(vrf, address)).map(|(tag, _)| Some(*tag));
+    let tags: Vec<Option<Tag>> = tags.collect();
+    if tags.is_empty() { vec![None] } else { tags }
+}
+
+fn routed_local(from: Spot<'_>, to: Spot<'_>) -> bool {
+    let (Some(ours), Some(theirs)) = (vrf(from), vrf(to)) else {
+        return false;
+    };
+    has_gateway(from)
+        && (ours == theirs
+            || joined(from, &Scope::Vrf(ours.clone()), to, &Scope::Vrf(theirs.clone())).is_some())
+}
+
+/// The two lines by which the first scope imports what the second exports.
+pub(crate) fn joined(
+    from: Spot<'_>,
+    ours: &Scope,
+    to: Spot<'_>,
+    theirs: &Scope,
+) -> Option<(At, At)> {
+    let imports = &from.facts.scopes.get(ours)?.imports;
+    let exports = &to.facts.scopes.get(theirs)?.exports;
+    let matching = |target: &RouteTarget| exports.iter().find(|(held, _)| held == target);
+    imports.iter().find_map(|(target, at)| Some((*at, matching(target)?.1)))
+}
+
+fn peers<'a>(
+    facts: &'a Device,
+    space: &VrfName,
+) -> impl Iterator<Item = (Ipv4Addr, &'a crate::device::Peers)> {
+    let peers = facts.table.peers.get(space);
+    peers
+        .into_iter()
+        .flatten()
+        .flat_map(|(first, lines)| lines.values().map(move |peers| (*first, peers)))
+}
+
+/// P7: whether some address of the source is a peer behind this tunnel endpoint with this tag.
+fn known_peer(
+    facts: &Device,
+    space: &VrfName,
+    source: &Source<'_>,
+    outer: Ipv4Addr,
+    tag: Tag,
+) -> bool {
+    peers(facts, space).any(|(first, peers)| {
+        first <= source.last
+            && source.first <= peers.last
+            && peers.vtep == outer
+            && peers.tag == tag
+    })
+}
+
+fn allowed(tag: Tag, theirs: Tag, talk: Talk, rules: Option<&Lines<Rule>>) -> bool {
+    let named = |client, provider, service| {
+        let rule = Rule { client, provider, service };
+        rules.is_some_and(|rules| rules.values().any(|held| *held == rule))
+    };
+    tag == theirs
+        || match talk {
+            Talk::Flood | Talk::Any => false,
+            Talk::Ask(service) => named(tag, theirs, service),
+            Talk::Answer(service) => named(theirs, tag, service),
+        }
+}

@@ -1,0 +1,176 @@
+//! What one device does: the state that its texts put it into.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use model::{Asn, Dialect, Port, RouteTarget};
+use smol_str::SmolStr;
+use wire::Vni;
+
+use crate::policy::Policy;
+use crate::{frr, linux, nxos, table};
+
+/// A device as it behaves. Which words brought it there is forgotten.
+#[derive(Default)]
+pub(crate) struct Machine {
+    pub(crate) speaker: Speaker,
+    /// Bridge domains by the device's own name for them: a VLAN or a Linux bridge.
+    pub(crate) domains: BTreeMap<SmolStr, Domain>,
+    pub(crate) vrfs: BTreeMap<SmolStr, Vrf>,
+    /// What EVPN imports and exports for each segment.
+    pub(crate) segments: BTreeMap<Vni, Targets>,
+    pub(crate) ports: BTreeMap<Port, Jack>,
+    pub(crate) bindings: BTreeSet<Binding>,
+    pub(crate) policy: Policy,
+}
+
+/// The device among its neighbours.
+#[derive(Default)]
+pub(crate) struct Speaker {
+    pub(crate) asn: Option<Asn>,
+    pub(crate) cables: BTreeSet<Ipv4Addr>,
+    pub(crate) neighbors: BTreeMap<Ipv4Addr, Neighbor>,
+    pub(crate) announces: BTreeSet<Ipv4Addr>,
+    pub(crate) advertises_evpn: bool,
+}
+
+/// What is expected of a neighbour, and what is carried to it.
+#[derive(Default)]
+pub(crate) struct Neighbor {
+    pub(crate) remote: Option<Asn>,
+    pub(crate) underlay: bool,
+    pub(crate) evpn: bool,
+}
+
+/// A bridge domain.
+#[derive(Default)]
+pub(crate) struct Domain {
+    /// Its segments whose tunnels end here.
+    pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
+    pub(crate) vrf: Option<SmolStr>,
+    pub(crate) has_gateway: bool,
+}
+
+/// A routing table.
+#[derive(Default)]
+pub(crate) struct Vrf {
+    pub(crate) vni: Option<Vni>,
+    /// The tunnels that end in it.
+    pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
+    pub(crate) targets: Targets,
+}
+
+/// What comes in and how it goes out.
+#[derive(Default)]
+pub(crate) struct Targets {
+    pub(crate) imports: BTreeSet<RouteTarget>,
+    pub(crate) exports: BTreeSet<RouteTarget>,
+}
+
+/// The device's end of the tunnels with one VNI.
+#[derive(Clone, Copy)]
+pub(crate) struct Tunnel {
+    pub(crate) local: Ipv4Addr,
+    pub(crate) tagged: bool,
+}
+
+/// A port towards an endpoint.
+#[derive(Default)]
+pub(crate) struct Jack {
+    pub(crate) domain: Option<SmolStr>,
+    /// Lets only bound sources pass.
+    pub(crate) guarded: bool,
+}
+
+/// An address that is known behind a port of a bridge domain.
+#[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Binding {
+    pub(crate) address: Ipv4Addr,
+    pub(crate) port: Port,
+    pub(crate) domain: SmolStr,
+}
+
+impl Machine {
+    /// The device that these texts make.
+    pub(crate) fn boot<'a>(texts: impl Iterator<Item = (Dialect, &'a str)>) -> Self {
+        let mut machine = Self::default();
+        for (dialect, text) in texts {
+            match dialect {
+                Dialect::Frr => frr::load(text, &mut machine),
+                Dialect::Nxos => nxos::load(text, &mut machine),
+                Dialect::Linux => linux::load(text, &mut machine),
+                Dialect::Table => table::load(text, &mut machine),
+            }
+        }
+        // A port may be put into a bridge domain of which nothing else is said.
+        for domain in machine.ports.values().filter_map(|jack| jack.domain.clone()) {
+            machine.domains.entry(domain).or_default();
+        }
+        machine
+    }
+
+    /// P1: the bridge domain a port sends into and hears.
+    pub(crate) fn domain_of(&self, port: Port) -> Option<&SmolStr> {
+        self.ports.get(&port)?.domain.as_ref()
+    }
+
+    /// P2: whether a frame with this source may enter here.
+    pub(crate) fn admits(&self, port: Port, domain: &SmolStr, source: Ipv4Addr) -> bool {
+        let guarded = self.ports.get(&port).is_some_and(|jack| jack.guarded);
+        let bound = || self.ports_bound(source, domain).any(|bound| bound == port);
+        (!guarded || bound()) && self.policy.admits(port, source)
+    }
+
+    /// Ports where unicast to this address leaves this bridge domain.
+    pub(crate) fn receivers<'a>(
+        &'a self,
+        address: Ipv4Addr,
+        domain: &'a SmolStr,
+    ) -> impl Iterator<Item = Port> + 'a {
+        self.ports_bound(address, domain).filter(move |&port| self.domain_of(port) == Some(domain))
+    }
+
+    /// Ports where a flooded frame leaves this bridge domain.
+    pub(crate) fn hearers<'a>(&'a self, domain: &'a SmolStr) -> impl Iterator<Item = Port> + 'a {
+        self.ports
+            .iter()
+            .filter(move |(_, jack)| jack.domain.as_ref() == Some(domain))
+            .map(|(&port, _)| port)
+    }
+
+    /// The bridge domains that are routed in a VRF.
+    pub(crate) fn routed_in<'a>(&'a self, vrf: &'a SmolStr) -> impl Iterator<Item = &'a SmolStr> {
+        self.domains
+            .iter()
+            .filter(move |(_, domain)| domain.vrf.as_ref() == Some(vrf))
+            .map(|(name, _)| name)
+    }
+
+    fn ports_bound(&self, address: Ipv4Addr, domain: &SmolStr) -> impl Iterator<Item = Port> {
+        self.bindings
+            .iter()
+            .filter(move |binding| binding.address == address && binding.domain == *domain)
+            .map(|binding| binding.port)
+    }
+}
+
+impl Vrf {
+    /// Its VNI and tunnel, if it has both and they are about the same number.
+    pub(crate) fn tunnel(&self) -> Option<(Vni, Tunnel)> {
+        let vni = self.vni?;
+        Some((vni, *self.tunnels.get(&vni)?))
+    }
+}
+
+impl Targets {
+    /// Takes a `route-target` statement: `import`, `export` or `both`.
+    pub(crate) fn add(&mut self, direction: &str, target: &str) {
+        let Ok(target) = target.parse() else { return };
+        if matches!(direction, "import" | "both") {
+            self.imports.insert(target);
+        }
+        if matches!(direction, "export" | "both") {
+            self.exports.insert(target);
+        }
+    }
+}

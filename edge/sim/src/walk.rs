@@ -1,0 +1,277 @@
+//! The way of one frame through the fabric.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use model::{DeviceId, Port, Protocol, Service};
+use smol_str::SmolStr;
+use wire::{Header, Vni};
+
+use crate::Fabric;
+use crate::machine::{Domain, Machine, Tunnel};
+use crate::policy::{Arriving, Stamp};
+
+/// What an endpoint sends. Its Ethernet address is not looked at by anybody here.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Frame {
+    /// The address it says it comes from.
+    pub source: Ipv4Addr,
+    /// Where it shall go.
+    pub to: To,
+}
+
+/// Where a frame shall go.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum To {
+    /// To everybody in the bridge domain.
+    Flood,
+    /// To one address, saying this.
+    Unicast(Ipv4Addr, Talk),
+}
+
+/// What a unicast packet says.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Talk {
+    /// Its transport protocol.
+    pub protocol: Protocol,
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+}
+
+/// A frame that left the fabric.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Delivery {
+    /// From this device,
+    pub device: DeviceId,
+    /// by this port.
+    pub port: Port,
+    /// How it came there.
+    pub way: Way,
+}
+
+/// How a frame came to the port where it was delivered.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Way {
+    /// Inside one bridge domain of one device.
+    BridgedLocal,
+    /// Between two bridge domains of one device.
+    RoutedLocal,
+    /// Through a segment's tunnel.
+    BridgedRemote,
+    /// Through a VRF's tunnel.
+    RoutedRemote,
+}
+
+impl Talk {
+    /// Whether it asks at this service.
+    #[must_use]
+    pub fn asks(self, service: Service) -> bool {
+        self.protocol == service.protocol && self.destination_port == service.port
+    }
+
+    /// Whether it answers from this service.
+    #[must_use]
+    pub fn answers(self, service: Service) -> bool {
+        self.protocol == service.protocol && self.source_port == service.port
+    }
+}
+
+impl Fabric {
+    /// Sends a frame into a port and tells where it leaves the fabric, in order and each place
+    /// once. Where a text leaves two outcomes possible, both happen.
+    #[must_use]
+    pub fn send(&self, from: (DeviceId, Port), frame: &Frame) -> Vec<Delivery> {
+        let (device, port) = from;
+        let Some((machine, name)) = self.entered(from, frame.source) else {
+            return Vec::new();
+        };
+        let domain = &machine.domains[name];
+        let mut out = BTreeSet::new();
+        for stamp in machine.policy.stamps(port, domain.vrf.as_ref(), frame.source) {
+            let sender = Sender { device, machine, name, domain, stamp, frame: *frame };
+            sender.send_locally(&mut out);
+            if machine.policy.lets_out(&sender.stamp, frame.to) {
+                self.send_away(&sender, &mut out);
+            }
+        }
+        out.retain(|delivery| (delivery.device, delivery.port) != from);
+        out.into_iter().collect()
+    }
+
+    /// The bridge domain that a frame enters at this port, if it gets in at all (P1 and P2).
+    pub(crate) fn entered(
+        &self,
+        (device, port): (DeviceId, Port),
+        source: Ipv4Addr,
+    ) -> Option<(&Machine, &SmolStr)> {
+        let machine = self.machine(device)?;
+        let domain = machine.domain_of(port)?;
+        let admitted = machine.admits(port, domain, source);
+        admitted.then_some((machine, domain))
+    }
+
+    /// The remote ways of P4.
+    fn send_away(&self, sender: &Sender<'_>, out: &mut BTreeSet<Delivery>) {
+        let routes = self.routes();
+        for (vni, &tunnel) in &sender.domain.tunnels {
+            let Some(targets) = sender.machine.segments.get(vni) else {
+                continue;
+            };
+            for (other, vni) in routes.segments_for(sender.device, &targets.imports) {
+                if let Some(packet) = sender.wrap(tunnel, vni, Way::BridgedRemote) {
+                    self.receive(other, &packet, out);
+                }
+            }
+        }
+        let vrf = sender.routed_in().and_then(|vrf| sender.machine.vrfs.get(vrf));
+        if let Some(vrf) = vrf
+            && let Some((_, tunnel)) = vrf.tunnel()
+        {
+            for (other, vni) in routes.vrfs_for(sender.device, &vrf.targets.imports) {
+                if let Some(packet) = sender.wrap(tunnel, vni, Way::RoutedRemote) {
+                    self.receive(other, &packet, out);
+                }
+            }
+        }
+    }
+
+    /// P7: unwraps the packet and sends it on from where it lands.
+    fn receive(&self, device: DeviceId, packet: &Packet, out: &mut BTreeSet<Delivery>) {
+        let (Some(machine), Ok(header)) = (self.machine(device), Header::decode(packet.header))
+        else {
+            return;
+        };
+        let Some(landed) = machine.policy.lets_in(
+            header.vni,
+            packet.outer_source,
+            packet.inner.source,
+            header.tag,
+        ) else {
+            return;
+        };
+        let frame = Arriving { tag: header.tag, to: packet.inner.to, landed: Some(landed) };
+        let exit = Exit { device, machine, way: packet.way };
+        for domain in exit.landing(header) {
+            exit.leave(domain, &frame, out);
+        }
+    }
+}
+
+/// A frame that was let in, and where.
+struct Sender<'a> {
+    device: DeviceId,
+    machine: &'a Machine,
+    name: &'a SmolStr,
+    domain: &'a Domain,
+    stamp: Stamp,
+    frame: Frame,
+}
+
+impl Sender<'_> {
+    /// The local ways of P4.
+    fn send_locally(&self, out: &mut BTreeSet<Delivery>) {
+        let frame = Arriving { tag: self.stamp.tag, to: self.frame.to, landed: None };
+        self.exit(Way::BridgedLocal).leave(self.name, &frame, out);
+        let exit = self.exit(Way::RoutedLocal);
+        for vrf in self.routed_in().into_iter().flat_map(|vrf| self.known_to(vrf)) {
+            for domain in self.machine.routed_in(vrf) {
+                if domain != self.name {
+                    exit.leave(domain, &frame, out);
+                }
+            }
+        }
+    }
+
+    /// The VRF that routes this frame, if any does: it must be for one address, and its bridge
+    /// domain must have a gateway and a VRF.
+    fn routed_in(&self) -> Option<&SmolStr> {
+        let unicast = matches!(self.frame.to, To::Unicast(..));
+        let vrf = self.domain.vrf.as_ref();
+        vrf.filter(|_| unicast && self.domain.has_gateway)
+    }
+
+    /// A VRF, and those of this device whose routes it imports.
+    fn known_to<'a>(&'a self, vrf: &'a SmolStr) -> BTreeSet<&'a SmolStr> {
+        let mut known = BTreeSet::from([vrf]);
+        if let Some(importer) = self.machine.vrfs.get(vrf) {
+            let exporters = self.machine.vrfs.iter().filter(|(_, exporter)| {
+                let exports = &exporter.targets.exports;
+                !importer.targets.imports.is_disjoint(exports)
+            });
+            known.extend(exporters.map(|(name, _)| name));
+        }
+        known
+    }
+
+    /// P5; nothing comes of it unless this device shows itself to the others (P6).
+    fn wrap(&self, tunnel: Tunnel, vni: Vni, way: Way) -> Option<Packet> {
+        let speaker = &self.machine.speaker;
+        let shown = speaker.advertises_evpn && speaker.announces.contains(&tunnel.local);
+        let header = Header { vni, tag: self.stamp.tag.filter(|_| tunnel.tagged) };
+        shown.then(|| Packet {
+            outer_source: tunnel.local,
+            header: header.encode(),
+            inner: self.frame,
+            way,
+        })
+    }
+
+    fn exit(&self, way: Way) -> Exit<'_> {
+        Exit { device: self.device, machine: self.machine, way }
+    }
+}
+
+/// A frame inside a tunnel. The inner Ethernet address tells a bridged one from a routed one.
+struct Packet {
+    outer_source: Ipv4Addr,
+    header: [u8; 8],
+    inner: Frame,
+    way: Way,
+}
+
+/// The device where a frame leaves the fabric.
+struct Exit<'a> {
+    device: DeviceId,
+    machine: &'a Machine,
+    way: Way,
+}
+
+impl<'a> Exit<'a> {
+    /// The bridge domains out of which a frame with this header may leave. A tunnel that does not
+    /// know tags takes no tagged frame (P5).
+    fn landing(&self, header: Header) -> Vec<&'a SmolStr> {
+        let takes = |vni: Vni, tunnel: &Tunnel| {
+            vni == header.vni && (tunnel.tagged || header.tag.is_none())
+        };
+        if self.way == Way::RoutedRemote {
+            let vrfs = self.machine.vrfs.iter();
+            vrfs.filter(|(_, vrf)| vrf.tunnel().is_some_and(|(vni, tunnel)| takes(vni, &tunnel)))
+                .flat_map(|(vrf, _)| self.machine.routed_in(vrf))
+                .collect()
+        } else {
+            let domains = self.machine.domains.iter();
+            domains
+                .filter(|(_, domain)| {
+                    domain.tunnels.iter().any(|(&vni, tunnel)| takes(vni, tunnel))
+                })
+                .map(|(name, _)| name)
+                .collect()
+        }
+    }
+
+    /// Delivers the frame to the ports of a bridge domain that shall have it and may (P8).
+    fn leave(&self, domain: &SmolStr, frame: &Arriving, out: &mut BTreeSet<Delivery>) {
+        let vrf = self.machine.domains[domain].vrf.as_ref();
+        let ports: Vec<Port> = match frame.to {
+            To::Flood => self.machine.hearers(domain).collect(),
+            To::Unicast(address, _) => self.machine.receivers(address, domain).collect(),
+        };
+        for port in ports {
+            if self.machine.policy.delivers(vrf, port, frame) {
+                out.insert(Delivery { device: self.device, port, way: self.way });
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What must be true of a parser whatever it is fed.
+
+use intent::Source;
+use model::Dialect;
+
+/// No dialect has a line like this one.
+const NONSENSE: &str = "~ nobody says this";
+
+/// Any text can be read, every line that is spoken of exists, and a line that nobody can know is
+/// reported wherever it stands: no text brings a reader to a state in which it swallows lines.
+pub fn read_whatever(dialect: Dialect, bytes: &[u8]) {
+    let text = format!("{}\n{NONSENSE}\n", String::from_utf8_lossy(bytes));
+    let reading = read::claims(dialect, &text);
+
+    let last = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
+    let claimed = reading.claims.iter().map(|claim| claim.line);
+    let unknown = reading.unknown.iter().map(|unknown| unknown.line);
+    let ignored = reading.ignored.iter().copied();
+    for line in claimed.chain(unknown).chain(ignored) {
+        assert!((1..=last).contains(&line), "line {line} of {last}");
+    }
+    assert!(
+        reading.unknown.iter().any(|unknown| unknown.line == last),
+        "the last line is nonsense and was not reported"
+    );
+}
+
+/// Any text is documents or refusals, and every refusal says where and what.
+pub fn load_whatever(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let source = Source { file: "whatever", text: &text };
+    let Err(refusals) = intent::load(&[source]) else {
+        return;
+    };
+    assert!(!refusals.is_empty(), "refused without a reason");
+    // A file that ends with a line break is refused behind its last line at most. To YAML a
+    // carriage return alone is a line break too (YAML 1.2, section 5.4).
+    let last = u32::try_from(text.split(['\n', '\r']).count()).unwrap_or(u32::MAX);
+    for refusal in refusals {
+        assert!(refusal.line <= last, "{refusal} is behind line {last}");
+        assert!(!refusal.to_string().is_empty(), "a refusal without words");
+    }
+}

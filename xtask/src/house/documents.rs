@@ -1,0 +1,83 @@
+//! Every promise is a number with the test or bench that holds it, or says that it waits.
+
+use expect_test::{Expect, expect};
+
+use super::repository::{SourceFile, Violation, assert_none, exists, file, files, sentences};
+
+/// The last column of every row in SPECIFICATION.md says `pending`, or names in code quotes what
+/// holds the number: a command, a path, or a name that stands in the source.
+fn unheld(specification: &SourceFile, is_known: impl Fn(&str) -> bool) -> Vec<Violation> {
+    rows(&specification.text)
+        .filter_map(|(line, holder)| {
+            if holder.contains("pending") {
+                return None;
+            }
+            let named: Vec<&str> = holder.split('`').skip(1).step_by(2).collect();
+            let unknown = named.iter().find(|name| !is_known(name));
+            let what = match unknown {
+                Some(name) => format!("`{name}` is no command, no path and in no source"),
+                None if named.is_empty() => {
+                    "name what holds this number, or say pending".to_owned()
+                }
+                None => return None,
+            };
+            Some(specification.violation(line, what))
+        })
+        .collect()
+}
+
+/// The last cell of each table row below its header, with its line.
+fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_table = false;
+    text.lines().enumerate().filter_map(move |(position, line)| {
+        let line = line.trim();
+        let is_row = line.starts_with('|');
+        let is_rule = is_row && line.contains("--") && !line.contains(char::is_alphanumeric);
+        let is_below_rule = in_table && is_row;
+        in_table = is_rule || is_below_rule;
+        let cells = line.strip_suffix('|').unwrap_or(line);
+        is_below_rule.then(|| (position + 1, cells.rsplit('|').next().unwrap_or("").trim()))
+    })
+}
+
+#[test]
+fn every_number_of_the_specification_is_held_or_pending() {
+    let Some(specification) = file("SPECIFICATION.md") else {
+        panic!("SPECIFICATION.md is missing");
+    };
+    assert!(rows(&specification.text).count() > 0, "no number is promised");
+    let sources = files(&[".rs"]);
+    let is_known = |name: &str| {
+        let is_command = name.starts_with("cargo ");
+        is_command || exists(name) || sources.iter().any(|source| source.text.contains(name))
+    };
+    assert_none(&unheld(&specification, is_known));
+}
+
+fn check(text: &str, expected: Expect) {
+    let specification = SourceFile { path: "SPECIFICATION.md".to_owned(), text: text.to_owned() };
+    let violations = unheld(&specification, |name| name == "cargo xtask bench");
+    expected.assert_eq(&sentences(&violations));
+}
+
+#[test]
+fn a_row_that_names_nothing_or_something_unknown_is_named() {
+    check(
+        "\
+| promise | number | held by |
+|---|--:|---|
+| verify | 1 s | `cargo xtask bench` |
+| plan | 2 s | pending |
+| render | 3 s | |
+| read | 4 s | somebody |
+| store | 5 s | `a_test_that_is_gone` |
+
+| no table | because no rule follows |
+",
+        expect![[r#"
+            SPECIFICATION.md:5: name what holds this number, or say pending
+            SPECIFICATION.md:6: name what holds this number, or say pending
+            SPECIFICATION.md:7: `a_test_that_is_gone` is no command, no path and in no source
+        "#]],
+    );
+}

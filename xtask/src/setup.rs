@@ -1,0 +1,83 @@
+//! What the checks need beyond Rust itself, installed where it is missing.
+
+use crate::{Failure, shell};
+
+/// A thing that must be on the machine.
+struct Need {
+    what: &'static str,
+    why: &'static str,
+    /// Succeeds when it is there.
+    seen_by: &'static [&'static str],
+    /// Install it, in this order.
+    install: &'static [&'static [&'static str]],
+    /// Whether installing changes the system and not only the user's home.
+    as_root: bool,
+}
+
+const NEEDS: [Need; 3] = [
+    Need {
+        what: "rustfmt",
+        why: "for the check of the formatting",
+        seen_by: &["cargo", "fmt", "--version"],
+        install: &[&["rustup", "component", "add", "rustfmt"]],
+        as_root: false,
+    },
+    Need {
+        what: "clippy",
+        why: "for the lints",
+        seen_by: &["cargo", "clippy", "--version"],
+        install: &[&["rustup", "component", "add", "clippy"]],
+        as_root: false,
+    },
+    Need {
+        what: "a C++ compiler",
+        why: "for the fuzzing engine",
+        seen_by: &["c++", "--version"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "g++"],
+        ],
+        as_root: true,
+    },
+];
+
+/// Looks for each need and installs what is missing.
+pub(crate) fn run() -> Result<(), Failure> {
+    for need in &NEEDS {
+        if is_there(need) {
+            println!("{} is here, {}.", need.what, need.why);
+        } else {
+            println!("{} is missing, {}; installing it.", need.what, need.why);
+            install(need)?;
+        }
+    }
+    Ok(())
+}
+
+fn install(need: &Need) -> Result<(), Failure> {
+    for line in need.install {
+        let mut line = line.to_vec();
+        if need.as_root && !is_root() {
+            line.insert(0, "sudo");
+        }
+        println!("  {}", line.join(" "));
+        if shell::run(&line).is_err() {
+            break;
+        }
+    }
+    if is_there(need) {
+        return Ok(());
+    }
+    Err(Failure::Broken(format!(
+        "{} could not be installed; please install it by hand, then run `cargo xtask setup` again",
+        need.what
+    )))
+}
+
+fn is_there(need: &Need) -> bool {
+    shell::output(need.seen_by).is_some()
+}
+
+fn is_root() -> bool {
+    shell::output(&["id", "-u"]).is_some_and(|user| user.trim() == "0")
+}
