@@ -6,12 +6,12 @@ use std::time::Duration;
 use bench::{Figure, Peak, Scale, Table, Times, timed};
 use intent::generate::{self, Wish};
 use intent::{Intent, Source};
-use model::{Artifact, Job, JobName, Part};
+use model::{Artifact, DeviceId, Dialect, Job, JobName, Part, Port};
 use plan::{Ledger, Planner, Touched};
 use verify::Verifier;
 
 /// How many jobs are taken away and added again.
-const CHANGES: usize = 2_000;
+const CHANGES: usize = 5_000;
 
 /// Measures every stage from documents to proof, then one job removed and added again.
 pub(crate) fn house(scales: &[Scale], table: &mut Table) {
@@ -116,31 +116,57 @@ fn read_all(artifacts: &[Artifact]) -> Vec<Vec<read::Reading>> {
 fn changes(scale: Scale, mut full: Full, table: &mut Table) {
     let every = (full.intent.jobs.len() / CHANGES).max(1);
     let jobs: Vec<Job> = full.intent.jobs.values().step_by(every).take(CHANGES).cloned().collect();
-    let mut removing = Vec::with_capacity(jobs.len());
-    let mut adding = Vec::with_capacity(jobs.len());
+    let (mut removing, mut adding) = (Vec::new(), Vec::new());
     for job in &jobs {
-        let (touched, took) = timed(|| remove(&mut full, &job.name));
-        removing.push(took);
-        let _records = full.planner.seal();
+        let (touched, stages) = remove(&mut full, &job.name);
+        removing.push(stages);
         see(&mut full.planner, &touched);
-        adding.push(timed(|| add(&mut full, job)).1);
-        let _records = full.planner.seal();
+        adding.push(add(&mut full, job));
     }
+    for (what, stages) in [("removed", removing), ("added", adding)] {
+        tell(scale, what, &stages, full.took, table);
+    }
+}
+
+/// How long each stage of one change took.
+#[derive(Clone, Copy, Default)]
+struct Stages {
+    plan: Duration,
+    render: Duration,
+    read: Duration,
+    verify: Duration,
+}
+
+impl Stages {
+    fn total(self) -> Duration {
+        self.plan + self.render + self.read + self.verify
+    }
+}
+
+fn tell(scale: Scale, what: &str, stages: &[Stages], full: Duration, table: &mut Table) {
+    let times = Times::new(stages.iter().map(|stages| stages.total()).collect());
     let large = scale.name == "100k";
-    for (what, times) in [("removed", Times::new(removing)), ("added", Times::new(adding))] {
-        let (mean, p99) =
-            (format!("change: one job {what}, mean"), format!("change: one job {what}, p99"));
+    for (name, took, most) in [("mean", times.mean(), 100), ("p99", times.p99(), 1000)] {
+        let name = format!("change: one job {what}, {name}");
         if large {
-            table.add_at_most(&mean, Some(scale), times.mean(), Figure::micros(100));
-            table.add_at_most(&p99, Some(scale), times.p99(), Figure::micros(1000));
+            table.add_at_most(&name, Some(scale), took, Figure::micros(most));
         } else {
-            table.add(&mean, Some(scale), times.mean());
-            table.add(&p99, Some(scale), times.p99());
+            table.add(&name, Some(scale), took);
         }
-        let ratio = full.took.as_secs_f64() / times.mean().as_secs_f64();
-        let what = format!("change: a full run costs as many jobs {what}");
-        table.add(&what, Some(scale), Figure::Times(ratio));
     }
+    let mean =
+        |stage: fn(&Stages) -> Duration| Times::new(stages.iter().map(stage).collect()).mean();
+    for (name, mean) in [
+        ("plan", mean(|stages| stages.plan)),
+        ("render", mean(|stages| stages.render)),
+        ("read", mean(|stages| stages.read)),
+        ("verify", mean(|stages| stages.verify)),
+    ] {
+        table.add(&format!("change: one job {what}, {name}"), Some(scale), mean);
+    }
+    let ratio = full.as_secs_f64() / times.mean().as_secs_f64();
+    let name = format!("change: a full run costs as many jobs {what}");
+    table.add(&name, Some(scale), Figure::Times(ratio));
 }
 
 /// Notes that every touched device was seen with what it was sent, so that nothing rests.
@@ -155,45 +181,67 @@ fn see(planner: &mut Planner, touched: &Touched) {
     }
 }
 
-fn remove(full: &mut Full, job: &JobName) -> Touched {
-    let ports: Vec<_> = ports(&full.planner, job);
-    let touched = match full.planner.release(job) {
+fn remove(full: &mut Full, job: &JobName) -> (Touched, Stages) {
+    let ports = ports(&full.planner, job);
+    let (touched, plan) = timed(|| full.planner.release(job));
+    let _records = full.planner.seal();
+    let touched = match touched {
         Ok(touched) => touched,
         Err(refusal) => panic!("a job that runs can be released: {refusal}"),
     };
-    for (device, port) in ports {
-        full.verifier.own(device, port, None);
-    }
-    judge(full, &touched);
-    touched
+    let stages = judge(full, &touched, &ports, None);
+    (touched, Stages { plan, ..stages })
 }
 
-fn add(full: &mut Full, job: &Job) {
-    let touched = match full.planner.admit(job) {
+fn add(full: &mut Full, job: &Job) -> Stages {
+    let (touched, plan) = timed(|| full.planner.admit(job));
+    let _records = full.planner.seal();
+    let touched = match touched {
         Ok(touched) => touched,
         Err(refusal) => panic!("a job that was released fits again: {refusal}"),
     };
-    for (device, port) in ports(&full.planner, &job.name) {
-        full.verifier.own(device, port, Some(&job.name));
-    }
-    judge(full, &touched);
+    let ports = ports(&full.planner, &job.name);
+    Stages { plan, ..judge(full, &touched, &ports, Some(&job.name)) }
 }
 
-fn ports(planner: &Planner, job: &JobName) -> Vec<(model::DeviceId, model::Port)> {
+fn ports(planner: &Planner, job: &JobName) -> Vec<(DeviceId, Port)> {
     let groups = planner.plan().jobs.get(job).into_iter().flat_map(|net| &net.groups);
     groups.flat_map(|group| group.seats.iter().map(|seat| (group.device, seat.port))).collect()
 }
 
 /// Renders, reads and judges what a change touched.
-fn judge(full: &mut Full, touched: &Touched) {
+fn judge(
+    full: &mut Full,
+    touched: &Touched,
+    ports: &[(DeviceId, Port)],
+    owner: Option<&JobName>,
+) -> Stages {
     let plan = full.planner.plan();
-    for (device, part) in &touched.0 {
-        for &dialect in plan.fleet.dialects(*device) {
-            let text = render::part(plan, *device, dialect, part);
-            let reading = text.map(|text| read::claims(dialect, &text));
-            full.verifier.take(*device, dialect, part, reading);
+    let sheets: Vec<(DeviceId, Dialect, &Part)> = touched
+        .0
+        .iter()
+        .flat_map(|(device, part)| {
+            plan.fleet.dialects(*device).iter().map(move |dialect| (*device, *dialect, part))
+        })
+        .collect();
+    let (texts, render) = timed(|| {
+        let text =
+            |(device, dialect, part): &(_, _, &Part)| render::part(plan, *device, *dialect, part);
+        sheets.iter().map(text).collect::<Vec<_>>()
+    });
+    let (readings, read) = timed(|| {
+        let read = |(text, (_, dialect, _)): (&Option<String>, &(_, Dialect, _))| {
+            text.as_ref().map(|text| read::claims(*dialect, text))
+        };
+        texts.iter().zip(&sheets).map(read).collect::<Vec<_>>()
+    });
+    let (findings, verify) = timed(|| {
+        full.verifier.own(owner, ports.iter().copied());
+        for ((device, dialect, part), reading) in sheets.iter().zip(readings) {
+            full.verifier.take(*device, *dialect, part, reading);
         }
-    }
-    let findings = full.verifier.judge();
+        full.verifier.judge()
+    });
     assert!(findings.is_empty(), "a sound change: {}", findings[0].sentence(&plan.fleet));
+    Stages { plan: Duration::ZERO, render, read, verify }
 }

@@ -4,12 +4,16 @@
 
 mod chance;
 mod cut;
+mod harmless;
+mod hole;
 mod patch;
 mod random;
 mod story;
 
 pub use chance::Chance;
 pub use cut::{Cut, at_random};
+pub use harmless::{HARMLESS, Harmless};
+pub use hole::{HOLES, Hole, Wound};
 pub use patch::Patch;
 pub use random::documents;
 pub use story::{Story, Telling};

@@ -2,8 +2,6 @@ use std::str::FromStr;
 
 use model::{Artifact, Fleet};
 
-use crate::story::{device, dialect};
-
 /// A change of some lines of one text, written as in a diff: first the device and the dialect,
 /// then the lines that stay (` `), go (`-`) and come (`+`).
 #[derive(Clone, Debug)]
@@ -44,9 +42,10 @@ impl Patch {
     /// # Panics
     /// When they stand nowhere or in several places: the story is wrong then.
     pub fn apply(&self, fleet: &Fleet, artifacts: &mut [Artifact]) {
-        let of = device(fleet, &self.device);
-        let of = of.and_then(|device| Some((device, dialect(fleet, device, &self.dialect)?)));
-        let own = artifacts.iter_mut().filter(|held| Some((held.device, held.dialect)) == of);
+        let own = artifacts.iter_mut().filter(|artifact| {
+            fleet.device_name(artifact.device).as_str() == self.device
+                && artifact.dialect.as_str() == self.dialect
+        });
         let mut places = 0;
         for part in own.flat_map(|artifact| &mut artifact.parts) {
             // Whole lines only: a line begins the text or follows another.

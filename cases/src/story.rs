@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use apply::Outcome;
 use intent::Source;
-use model::{Artifact, DeviceId, Dialect, Fleet, Owners, Part, PartText};
+use model::{Artifact, DeviceId, Fleet, Owners, Part, PartText};
 use observe::Holds;
 use plan::{Ledger, Next, Record};
 use sim::Fabric;
@@ -21,19 +21,18 @@ use crate::Patch;
 pub struct Story {
     /// Documents that stand in every step, by file name.
     documents: BTreeMap<String, String>,
-    /// The steps in their order. One without a name when no document is numbered.
-    steps: Vec<Step>,
+    /// The steps in their order, by name; one without a name when no document is numbered.
+    steps: BTreeMap<String, Step>,
     /// What a broken renderer does to the texts before they are judged.
     renderer_bug: Option<Patch>,
     /// What a hand does to the devices after the last step.
     tamper: Option<Patch>,
 }
 
+/// What is asked for next.
 #[derive(Clone, Debug, Default)]
 struct Step {
-    /// `1-train-comes`
-    name: Option<String>,
-    documents: Option<String>,
+    documents: String,
     /// Devices that do not answer when the plan of this step is applied.
     unreachable: Vec<String>,
 }
@@ -82,15 +81,12 @@ impl Story {
         for (file, text) in inputs {
             let numbered = file.starts_with(|letter: char| letter.is_ascii_digit());
             match file.rsplit_once('.') {
-                Some((name, "yaml")) if numbered => {
-                    let name = Some(name.into());
-                    story.steps.push(Step { name, documents: Some(text), unreachable: Vec::new() });
+                Some((step, "yaml")) if numbered => {
+                    story.steps.entry(step.into()).or_default().documents = text;
                 }
-                Some((name, "unreachable")) => {
-                    let step =
-                        story.steps.iter_mut().find(|step| step.name.as_deref() == Some(name));
-                    let step = step.ok_or_else(|| format!("{file} is of no step"))?;
-                    step.unreachable = text.lines().map(Into::into).collect();
+                Some((step, "unreachable")) => {
+                    let silent = text.lines().map(Into::into).collect();
+                    story.steps.entry(step.into()).or_default().unreachable = silent;
                 }
                 Some(_) => {
                     story.documents.insert(file, text);
@@ -100,7 +96,7 @@ impl Story {
             }
         }
         if story.steps.is_empty() {
-            story.steps.push(Step::default());
+            story.steps.insert(String::new(), Step::default());
         }
         Ok(story)
     }
@@ -112,11 +108,11 @@ impl Story {
     #[must_use]
     pub fn tell(&self) -> Telling {
         let mut stage = Stage::default();
-        for step in &self.steps {
+        for (name, step) in &self.steps {
             assert!(!stage.telling.refused, "nothing can follow a refusal");
-            self.play(step, &mut stage);
+            self.play(name, step, &mut stage);
         }
-        if let (Some(patch), Some(act)) = (&self.tamper, &stage.last) {
+        if let (Some(patch), Some(act)) = (&self.tamper, &mut stage.last) {
             act.tamper(patch, &mut stage.telling);
         }
         let held = |act: &Act| !act.held().is_empty();
@@ -124,16 +120,15 @@ impl Story {
         stage.telling
     }
 
-    fn play(&self, step: &Step, stage: &mut Stage) {
-        let prefix = step.name.as_ref().map_or(String::new(), |name| format!("{name}/"));
+    fn play(&self, name: &str, step: &Step, stage: &mut Stage) {
+        let prefix = if name.is_empty() { String::new() } else { format!("{name}/") };
         let mut output = |file: &str, text: String| {
             stage.telling.outputs.insert(format!("{prefix}{file}"), text);
         };
-        let own = step.name.as_ref().map(|name| format!("{name}.yaml"));
-        let own = own.iter().zip(&step.documents).map(|(file, text)| (file.as_str(), text));
-        let common = self.documents.iter().map(|(file, text)| (file.as_str(), text));
+        let own = format!("{name}.yaml");
+        let documents = self.documents.iter().chain([(&own, &step.documents)]);
         let sources: Vec<Source<'_>> =
-            common.chain(own).map(|(file, text)| Source { file, text }).collect();
+            documents.map(|(file, text)| Source { file, text }).collect();
         let planned =
             intent::load(&sources).map_err(|refusals| crate::lines(&refusals)).and_then(|intent| {
                 plan::next(&intent, &stage.ledger).map_err(|refusals| crate::lines(&refusals))
@@ -159,11 +154,13 @@ impl Story {
         }
         let fabric = Fabric::new(Arc::clone(&fleet));
         let last = stage.last.take();
-        let mut act = Act { fabric: last.map_or(fabric, |act| act.fabric), fleet, owners };
+        let fabric = last.map_or(fabric, |act| act.fabric);
+        let mut act = Act { fleet, owners, fabric, cleared: None };
         match verify::clear(&act.fleet, &act.owners, artifacts) {
             Ok(cleared) => {
                 output("verdict", act.proved(cleared.artifacts()));
                 act.apply(&cleared, step, &next, &mut stage.ledger);
+                act.cleared = Some(cleared);
             }
             Err(Refused { artifacts, findings }) => {
                 output("verdict", act.not_proved(&artifacts, &findings));
@@ -187,6 +184,8 @@ struct Act {
     fleet: Arc<Fleet>,
     owners: Owners,
     fabric: Fabric,
+    /// What the devices were sent.
+    cleared: Option<Cleared>,
 }
 
 impl Act {
@@ -218,13 +217,19 @@ impl Act {
         }
     }
 
-    /// A hand changes what a device holds: that is found, and goes when the plan is sent again.
-    fn tamper(&self, patch: &Patch, telling: &mut Telling) {
+    /// A hand changes what a device holds. That is found, and gone when the plan is sent again.
+    fn tamper(&mut self, patch: &Patch, telling: &mut Telling) {
         let mut held = self.held();
         patch.apply(&self.fleet, &mut held);
-        let findings = verify::findings(&self.fleet, &self.owners, &held);
+        self.fabric.load(&held);
+        let findings = verify::findings(&self.fleet, &self.owners, &self.held());
         telling.found = !findings.is_empty();
         telling.outputs.insert("found".into(), self.not_proved(&held, &findings));
+        let Some(cleared) = &self.cleared else { return };
+        let applied = apply::apply(cleared, &mut self.fabric);
+        let left = verify::findings(&self.fleet, &self.owners, &self.held());
+        let repaired = applied.in_force() && left.is_empty();
+        assert!(repaired, "sending the plan again puts every device right");
     }
 
     /// What the devices hold, as texts without parts.
@@ -251,11 +256,9 @@ impl Act {
         let mut verifier = verify::reading(&self.fleet, &self.owners, artifacts);
         let _ = verifier.judge();
         let meetings = verifier.meetings();
-        let ports = self.owners.ports.len();
-        let mut out = format!(
-            "Proved: {ports} endpoints meet in {} places and nowhere else.\n",
-            meetings.len()
-        );
+        let endpoints = count(self.owners.ports.len(), "endpoint");
+        let places = count(meetings.len(), "place");
+        let mut out = format!("Proved: {endpoints} meet in {places} and nowhere else.\n");
         for meeting in &meetings {
             self.write_meeting(meeting, &mut out);
         }
@@ -277,7 +280,7 @@ impl Act {
 
     /// Every finding with the lines that say so.
     fn not_proved(&self, artifacts: &[Artifact], findings: &[Finding]) -> String {
-        let mut out = format!("Not proved: {} findings.\n", findings.len());
+        let mut out = format!("Not proved: {}.\n", count(findings.len(), "finding"));
         for finding in findings {
             let _ = writeln!(out, "\n{}: {}", finding.code(), finding.sentence(&self.fleet));
             for said in finding.said_by() {
@@ -298,12 +301,8 @@ impl Act {
     }
 }
 
-/// The device with this name.
-pub(crate) fn device(fleet: &Fleet, name: &str) -> Option<DeviceId> {
-    fleet.devices().find(|device| fleet.device_name(*device).as_str() == name)
-}
-
-/// The dialect with this name on a device.
-pub(crate) fn dialect(fleet: &Fleet, device: DeviceId, name: &str) -> Option<Dialect> {
-    fleet.dialects(device).iter().copied().find(|dialect| dialect.as_str() == name)
+/// `1 place`, `2 places`
+fn count(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
 }

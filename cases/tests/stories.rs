@@ -1,6 +1,8 @@
 //! Every folder beside this package is a story: its documents go in, and every output down the
 //! line is what stands beside them. `UPDATE_EXPECT=1` rewrites the outputs.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
+
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -11,7 +13,7 @@ use cases::{Story, Telling};
 #[test]
 fn every_story_ends_as_its_folder_says() {
     let folders = folders();
-    assert!(folders.len() >= 1, "stories are missing: only {folders:?}");
+    assert!(folders.len() >= 13, "stories are missing: only {folders:?}");
     let complaints: Vec<String> = folders.iter().flat_map(|folder| check(folder)).collect();
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }

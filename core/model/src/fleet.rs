@@ -335,15 +335,10 @@ impl Fleet {
     #[must_use]
     pub fn dialects(&self, device: DeviceId) -> &'static [Dialect] {
         match self.at(device) {
-            Ok(Switch {
-                dialect: SwitchDialect::Nxos,
-                ..
-            }) => &[Dialect::Nxos],
-            Ok(Switch {
-                role: SwitchRole::Leaf,
-                ..
-            })
-            | Err(_) => &[Dialect::Frr, Dialect::Linux, Dialect::Table],
+            Ok(Switch { dialect: SwitchDialect::Nxos, .. }) => &[Dialect::Nxos],
+            Ok(Switch { role: SwitchRole::Leaf, .. }) | Err(_) => {
+                &[Dialect::Frr, Dialect::Linux, Dialect::Table]
+            }
             Ok(_) => &[Dialect::Frr],
         }
     }

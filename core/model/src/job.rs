@@ -128,10 +128,7 @@ pub struct Service {
 
 impl Service {
     /// RoCEv2 is judged strictly by job: no permit can name it (UDP 4791).
-    pub const ROCE: Self = Self {
-        protocol: Protocol::Udp,
-        port: 4791,
-    };
+    pub const ROCE: Self = Self { protocol: Protocol::Udp, port: 4791 };
 }
 
 impl fmt::Display for Service {

@@ -49,9 +49,7 @@ impl TenantName {
     /// The tenant above, unless this is a root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        self.0
-            .rsplit_once('/')
-            .map(|(parent, _)| Self(parent.into()))
+        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.into()))
     }
 
     /// This tenant and all above it, nearest first.
@@ -64,11 +62,7 @@ impl FromStr for Name {
     type Err = NotAName;
 
     fn from_str(text: &str) -> Result<Self, NotAName> {
-        if is_label(text) {
-            Ok(Self(text.into()))
-        } else {
-            Err(NotAName(text.into()))
-        }
+        if is_label(text) { Ok(Self(text.into())) } else { Err(NotAName(text.into())) }
     }
 }
 
@@ -89,10 +83,7 @@ impl FromStr for JobName {
 
     fn from_str(text: &str) -> Result<Self, NotAName> {
         let (tenant, name) = text.rsplit_once('/').ok_or_else(|| NotAName(text.into()))?;
-        Ok(Self {
-            tenant: tenant.parse()?,
-            name: name.parse()?,
-        })
+        Ok(Self { tenant: tenant.parse()?, name: name.parse()? })
     }
 }
 

@@ -109,11 +109,7 @@ impl TryFrom<u16> for Vlan {
     type Error = NotAVlan;
 
     fn try_from(raw: u16) -> Result<Self, NotAVlan> {
-        if (1..=4094).contains(&raw) {
-            Ok(Self(raw))
-        } else {
-            Err(NotAVlan)
-        }
+        if (1..=4094).contains(&raw) { Ok(Self(raw)) } else { Err(NotAVlan) }
     }
 }
 
@@ -215,9 +211,8 @@ const UNITS: [(&str, u64); 5] = [
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let largest = UNITS
-            .iter()
-            .find(|(_, unit)| self.bps >= *unit && self.bps.is_multiple_of(*unit));
+        let largest =
+            UNITS.iter().find(|(_, unit)| self.bps >= *unit && self.bps.is_multiple_of(*unit));
         match largest {
             Some((name, unit)) => write!(f, "{}{name}", self.bps / unit),
             None => write!(f, "{}bps", self.bps),
@@ -229,15 +224,10 @@ impl FromStr for Rate {
     type Err = NotARate;
 
     fn from_str(text: &str) -> Result<Self, NotARate> {
-        let (name, unit) = UNITS
-            .iter()
-            .find(|(name, _)| text.ends_with(name))
-            .ok_or(NotARate)?;
+        let (name, unit) = UNITS.iter().find(|(name, _)| text.ends_with(name)).ok_or(NotARate)?;
         let number = text.strip_suffix(name).ok_or(NotARate)?;
         let number: u64 = number.parse().map_err(|_| NotARate)?;
-        Ok(Self {
-            bps: number.checked_mul(*unit).ok_or(NotARate)?,
-        })
+        Ok(Self { bps: number.checked_mul(*unit).ok_or(NotARate)? })
     }
 }
 

@@ -51,13 +51,7 @@ pub enum Grade {
 
 impl Grade {
     /// All grades, strictest first.
-    pub const ALL: [Self; 5] = [
-        Self::Domain,
-        Self::Node,
-        Self::Gpu,
-        Self::Slice,
-        Self::Shared,
-    ];
+    pub const ALL: [Self; 5] = [Self::Domain, Self::Node, Self::Gpu, Self::Slice, Self::Shared];
 
     /// The word for it.
     #[must_use]
@@ -82,10 +76,7 @@ impl FromStr for Grade {
     type Err = NotAGrade;
 
     fn from_str(text: &str) -> Result<Self, NotAGrade> {
-        Self::ALL
-            .into_iter()
-            .find(|grade| grade.as_str() == text)
-            .ok_or(NotAGrade)
+        Self::ALL.into_iter().find(|grade| grade.as_str() == text).ok_or(NotAGrade)
     }
 }
 

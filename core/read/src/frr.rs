@@ -31,7 +31,8 @@ pub(crate) const IGNORED: &[&str] = &[
 ];
 
 pub(crate) fn read(text: &str) -> Reading {
-    let mut reader = Reader::default();
+    let reading = Reading::with_room_for(text);
+    let mut reader = Reader { reading, ..Reader::default() };
     for line in lines(text).filter(|line| !line.text.is_empty()) {
         // A comment stands anywhere, also where nothing else may.
         if line.text.starts_with('!') {

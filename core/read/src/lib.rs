@@ -26,6 +26,14 @@ pub struct Reading {
     pub ignored: Vec<u32>,
 }
 
+impl Reading {
+    /// An empty one with room for as many claims as a text of this size usually makes.
+    fn with_room_for(text: &str) -> Self {
+        const USUAL_LINE_BYTES: usize = 32;
+        Self { claims: Vec::with_capacity(text.len() / USUAL_LINE_BYTES), ..Self::default() }
+    }
+}
+
 /// A line that nobody knows.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Unknown {

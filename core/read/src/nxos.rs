@@ -13,7 +13,8 @@ use values::Why;
 
 /// Reads a text as a switch prints it: what belongs to a line stands below it and deeper.
 pub(crate) fn read(text: &str) -> Reading {
-    let mut reader = Reader::default();
+    let reading = Reading::with_room_for(text);
+    let mut reader = Reader { reading, ..Reader::default() };
     for line in lines(text) {
         reader.line(line);
     }

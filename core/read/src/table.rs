@@ -8,7 +8,7 @@ use crate::{Claim, Fact, Reading, Unknown};
 pub(crate) const IGNORED: &[&str] = &["#"];
 
 pub(crate) fn read(text: &str) -> Reading {
-    let mut reading = Reading::default();
+    let mut reading = Reading::with_room_for(text);
     for line in lines(text).filter(|line| !line.text.is_empty()) {
         if IGNORED.iter().any(|begin| line.text.starts_with(begin)) {
             reading.ignored.push(line.number);

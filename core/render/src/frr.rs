@@ -16,23 +16,11 @@ pub(crate) fn head(plan: &Plan, device: DeviceId, out: &mut String) {
         Ok(switch) => {
             let cables = switch_cables(fleet, SwitchId(device.0), switch);
             let ends_tunnels = switch.role == SwitchRole::Leaf;
-            speaker(
-                switch.name.as_str(),
-                switch.vtep,
-                &cables,
-                ends_tunnels,
-                out,
-            );
+            speaker(switch.name.as_str(), switch.vtep, &cables, ends_tunnels, out);
         }
         Err(node) => {
             if let Some(vtep) = node.vtep {
-                speaker(
-                    node.name.as_str(),
-                    vtep,
-                    &host_cables(fleet, node),
-                    true,
-                    out,
-                );
+                speaker(node.name.as_str(), vtep, &host_cables(fleet, node), true, out);
             }
         }
     }
@@ -136,14 +124,7 @@ fn speaker(name: &str, vtep: Vtep, cables: &[Cable], ends_tunnels: bool, out: &m
     say!(out, " no bgp ebgp-requires-policy\n");
     say!(out, " no bgp default ipv4-unicast\n");
     for cable in cables {
-        say!(
-            out,
-            " neighbor ",
-            cable.neighbor,
-            " remote-as ",
-            cable.remote,
-            "\n"
-        );
+        say!(out, " neighbor ", cable.neighbor, " remote-as ", cable.remote, "\n");
     }
     say!(out, " address-family ipv4 unicast\n");
     say!(out, "  network ", vtep.address, "/32\n");

@@ -18,12 +18,7 @@ pub fn all(plan: &Plan) -> Vec<Artifact> {
     let fleet = &plan.fleet;
     fleet
         .devices()
-        .flat_map(|device| {
-            fleet
-                .dialects(device)
-                .iter()
-                .map(move |&dialect| (device, dialect))
-        })
+        .flat_map(|device| fleet.dialects(device).iter().map(move |&dialect| (device, dialect)))
         .map(|(device, dialect)| artifact(plan, device, dialect))
         .collect()
 }
@@ -42,18 +37,16 @@ pub fn artifact(plan: &Plan, device: DeviceId, dialect: Dialect) -> Artifact {
             Some(PartText { part, text })
         })
         .collect();
-    Artifact {
-        device,
-        dialect,
-        generation: plan.generation,
-        parts,
-    }
+    Artifact { device, dialect, generation: plan.generation, parts }
 }
+
+/// Enough for most parts, so that few grow while they are written.
+const USUAL_PART_BYTES: usize = 2048;
 
 /// The text of one part of an artifact, or none if the plan has nothing to say there.
 #[must_use]
 pub fn part(plan: &Plan, device: DeviceId, dialect: Dialect, part: &Part) -> Option<String> {
-    let mut text = String::new();
+    let mut text = String::with_capacity(USUAL_PART_BYTES);
     match part {
         Part::Head => match dialect {
             Dialect::Frr => frr::head(plan, device, &mut text),

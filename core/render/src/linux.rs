@@ -28,10 +28,9 @@ pub(crate) fn tenant(
 }
 
 pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out: &mut String) {
-    let (Some(vtep), Some(tenant)) = (
-        plan.fleet.vtep(group.device),
-        plan.tenants.get(&name.tenant),
-    ) else {
+    let (Some(vtep), Some(tenant)) =
+        (plan.fleet.vtep(group.device), plan.tenants.get(&name.tenant))
+    else {
         return;
     };
     out.reserve(192 + 96 * group.seats.len()); // about as long as it gets

@@ -199,9 +199,7 @@ router bgp {asn}
         out.push_str("    retain route-target all\n");
     }
     for session in sessions {
-        let Session {
-            neighbor, remote, ..
-        } = session;
+        let Session { neighbor, remote, .. } = session;
         write!(
             out,
             "  neighbor {neighbor}
@@ -224,13 +222,7 @@ fn write_vrf(
     tenant: &TenantNet,
     out: &mut String,
 ) -> fmt::Result {
-    let TenantNet {
-        vrf,
-        l3vni,
-        rd_number,
-        target,
-        ..
-    } = tenant;
+    let TenantNet { vrf, l3vni, rd_number, target, .. } = tenant;
     let (asn, address) = (switch.vtep.asn, switch.vtep.address);
     write!(
         out,
@@ -261,13 +253,7 @@ fn write_segment(
     group: &Group,
     out: &mut String,
 ) -> fmt::Result {
-    let JobNet {
-        tag,
-        l2vni,
-        target,
-        gateway,
-        ..
-    } = job;
+    let JobNet { tag, l2vni, target, gateway, .. } = job;
     let (vlan, vrf, address) = (group.vlan, &tenant.vrf, switch.vtep.address);
     let prefix = job.subnet.prefix_len();
     write!(
@@ -307,10 +293,7 @@ security-group {tag} name J{tag}
 "
     )?;
     for Seat { address, .. } in &group.seats {
-        writeln!(
-            out,
-            "  match connected-endpoints vrf {vrf} ipv4 {address}/32"
-        )?;
+        writeln!(out, "  match connected-endpoints vrf {vrf} ipv4 {address}/32")?;
     }
     Ok(())
 }
@@ -318,11 +301,7 @@ security-group {tag} name J{tag}
 fn write_seat(fleet: &Fleet, group: &Group, seat: &Seat, out: &mut String) -> fmt::Result {
     let Seat { port, address, .. } = seat;
     let NicRef { node, nic } = seat.nic;
-    let (node, vlan, mac) = (
-        &fleet.nodes[node.index()].name,
-        group.vlan,
-        Dotted(seat.mac),
-    );
+    let (node, vlan, mac) = (&fleet.nodes[node.index()].name, group.vlan, Dotted(seat.mac));
     write!(
         out,
         "\
@@ -345,18 +324,12 @@ fn write_consent(
     consent: &Consent,
     out: &mut String,
 ) -> fmt::Result {
-    let Consent {
-        client,
-        provider,
-        service,
-    } = consent;
+    let Consent { client, provider, service } = consent;
     let other = if client == name { provider } else { client };
     // A job that is not planned has no numbers: there is nothing to open yet.
-    let (Some(source), Some(destination), Some(foreign)) = (
-        plan.jobs.get(client),
-        plan.jobs.get(provider),
-        plan.tenants.get(&other.tenant),
-    ) else {
+    let (Some(source), Some(destination), Some(foreign)) =
+        (plan.jobs.get(client), plan.jobs.get(provider), plan.tenants.get(&other.tenant))
+    else {
         return Ok(());
     };
     let (protocol, port, vrf) = (service.protocol, service.port, &tenant.vrf);

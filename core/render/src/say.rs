@@ -177,10 +177,7 @@ mod tests {
                 device: Ipv4Addr::from(number as u32),
                 number: number as u16,
             });
-            check(RouteTarget {
-                asn: number as u16,
-                number: number as u32,
-            });
+            check(RouteTarget { asn: number as u16, number: number as u32 });
         }
         check(Protocol::Tcp);
         check(Protocol::Udp);
@@ -191,9 +188,7 @@ mod tests {
 
     fn around_the_powers_of_ten() -> impl Iterator<Item = u64> {
         let powers = (0..20).map(|exponent| 10_u64.pow(exponent));
-        powers
-            .flat_map(|power| [power - 1, power, power + 1])
-            .chain([u64::MAX])
+        powers.flat_map(|power| [power - 1, power, power + 1]).chain([u64::MAX])
     }
 
     fn check(thing: impl Say + Display) {

@@ -41,15 +41,7 @@ pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out:
     out.reserve(64 * (1 + group.seats.len() + job.groups.len())); // about as long as it gets
     say!(out, "space ", space, " vni ", job.l2vni, "\n");
     for seat in &group.seats {
-        say!(
-            out,
-            "endpoint ",
-            space,
-            " ",
-            seat.address,
-            " mac ",
-            seat.mac
-        );
+        say!(out, "endpoint ", space, " ", seat.address, " mac ", seat.mac);
         say!(out, " port ", seat.port, " tag ", job.tag, "\n");
     }
     for other in &job.groups {
@@ -64,17 +56,11 @@ pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out:
 fn consents(plan: &Plan, name: &JobName, space: &VrfName, out: &mut String) {
     let mut seen = BTreeSet::new();
     for consent in plan.consents.get(name).into_iter().flatten() {
-        let Consent {
-            client,
-            provider,
-            service,
-        } = consent;
+        let Consent { client, provider, service } = consent;
         let other = if client == name { provider } else { client };
-        let (Some(asks), Some(answers), Some(met)) = (
-            plan.jobs.get(client),
-            plan.jobs.get(provider),
-            plan.jobs.get(other),
-        ) else {
+        let (Some(asks), Some(answers), Some(met)) =
+            (plan.jobs.get(client), plan.jobs.get(provider), plan.jobs.get(other))
+        else {
             continue;
         };
         if seen.insert(other) {

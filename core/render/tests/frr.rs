@@ -1,8 +1,4 @@
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod world;
 

@@ -1,8 +1,5 @@
 //! What a plan becomes on NX-OS switches, word for word.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test that cannot build its world fails"
-)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot build its world fails")]
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -426,25 +423,12 @@ fn plan() -> Plan {
         consents: BTreeMap::new(),
         devices: BTreeMap::new(),
     };
-    plan.tenants
-        .insert("acme/research".parse().unwrap(), tenant(17));
+    plan.tenants.insert("acme/research".parse().unwrap(), tenant(17));
     plan.tenants.insert("store".parse().unwrap(), tenant(18));
     let (train, files, names) = ("acme/research/train", "store/files", "acme/research/names");
-    seat(
-        &mut plan,
-        train,
-        job(1001, "10.1.0.0/28", LEAF, 100, &[5, 6]),
-    );
-    seat(
-        &mut plan,
-        files,
-        job(2001, "10.9.0.0/29", LEAF_ABOVE_A_HOST, 7, &[9]),
-    );
-    seat(
-        &mut plan,
-        names,
-        job(1002, "10.1.1.0/30", LEAF_ABOVE_A_HOST, 8, &[10]),
-    );
+    seat(&mut plan, train, job(1001, "10.1.0.0/28", LEAF, 100, &[5, 6]));
+    seat(&mut plan, files, job(2001, "10.9.0.0/29", LEAF_ABOVE_A_HOST, 7, &[9]));
+    seat(&mut plan, names, job(1002, "10.1.1.0/30", LEAF_ABOVE_A_HOST, 8, &[10]));
     consent(&mut plan, train, files, Protocol::Tcp, 2049);
     consent(&mut plan, train, names, Protocol::Udp, 53);
     consent(&mut plan, "store/absent", names, Protocol::Udp, 54);
@@ -476,10 +460,7 @@ fn fleet() -> Fleet {
 }
 
 fn vtep(address: [u8; 4], asn: u32) -> Vtep {
-    Vtep {
-        address: address.into(),
-        asn: Asn(asn),
-    }
+    Vtep { address: address.into(), asn: Asn(asn) }
 }
 
 fn switch(name: &str, role: SwitchRole, address: [u8; 4], asn: u32) -> Switch {
@@ -504,11 +485,7 @@ fn node(name: &str, vtep: Option<Vtep>, leaf_address: Option<Ipv4Addr>) -> Node 
         nvlink_domain: name,
         versions: Versions::default(),
         health: Health::Good,
-        enforcement: if vtep.is_some() {
-            Enforcement::Host
-        } else {
-            Enforcement::Leaf
-        },
+        enforcement: if vtep.is_some() { Enforcement::Host } else { Enforcement::Leaf },
         vtep,
         uplinks: vec![Uplink {
             leaf: SwitchId(1),
@@ -525,10 +502,7 @@ fn link(lower: (u32, u16, [u8; 4]), upper: (u32, u16, [u8; 4])) -> Link {
         port: Port::Ethernet(port),
         address: address.into(),
     };
-    Link {
-        a: end(lower),
-        b: end(upper),
-    }
+    Link { a: end(lower), b: end(upper) }
 }
 
 fn tenant(number: u16) -> TenantNet {
@@ -556,10 +530,7 @@ fn job(tag: u16, subnet: &str, device: DeviceId, vlan: u16, ports: &[u8]) -> Job
     let gateway = addresses.next().unwrap();
     let seats = (0..).zip(ports).zip(addresses);
     let seats = seats.map(|((nic, &port), address)| Seat {
-        nic: NicRef {
-            node: NodeId(0),
-            nic,
-        },
+        nic: NicRef { node: NodeId(0), nic },
         port: Port::Ethernet(port.into()),
         address,
         mac: Mac([2, 0, 0, 0, 0, port]),
@@ -571,11 +542,7 @@ fn job(tag: u16, subnet: &str, device: DeviceId, vlan: u16, ports: &[u8]) -> Job
         subnet,
         gateway,
         class: TrafficClass::Lossless,
-        groups: vec![Group {
-            device,
-            vlan: vlan.try_into().unwrap(),
-            seats: seats.collect(),
-        }],
+        groups: vec![Group { device, vlan: vlan.try_into().unwrap(), seats: seats.collect() }],
     }
 }
 

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
 use read::{Bridge, Fact, Scope};
+use smallvec::SmallVec;
 use wire::{Mac, Tag, Vni};
 
 /// A line: the sheet it stands on and its number there.
@@ -20,11 +21,11 @@ pub(crate) type Line<T> = (T, At);
 
 /// What lines say about one thing: usually one line, and more when they repeat or contradict.
 #[derive(Clone, Debug)]
-pub(crate) struct Lines<T>(Vec<Line<T>>);
+pub(crate) struct Lines<T>(SmallVec<[Line<T>; 1]>);
 
 impl<T> Default for Lines<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(SmallVec::new())
     }
 }
 
@@ -81,8 +82,8 @@ pub(crate) struct Device {
     pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
     pub(crate) scopes: BTreeMap<Scope, Targets>,
     pub(crate) vrfs: BTreeMap<VrfName, Vrf>,
-    pub(crate) ports: BTreeMap<Port, PortLines>,
-    pub(crate) addresses: BTreeMap<Ipv4Addr, BTreeSet<Port>>,
+    pub(crate) ports: BTreeMap<Port, Box<PortLines>>,
+    pub(crate) addresses: BTreeMap<Ipv4Addr, SmallVec<[Port; 1]>>,
     pub(crate) table: Table,
 }
 
@@ -98,7 +99,8 @@ pub(crate) struct BridgeLines {
     pub(crate) vni: Lines<Vni>,
     pub(crate) vrf: Lines<VrfName>,
     pub(crate) gateway: Lines<(Ipv4Addr, u8)>,
-    pub(crate) ports: BTreeSet<Port>,
+    /// In their order.
+    pub(crate) ports: SmallVec<[Port; 8]>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -210,68 +212,75 @@ impl<T: PartialEq> Lines<T> {
 
 impl Device {
     /// Takes one claim in, or out again.
-    pub(crate) fn turn(&mut self, fact: Fact, at: At, turn: Turn) {
+    pub(crate) fn turn(&mut self, fact: &Fact, at: At, turn: Turn) {
         match fact {
-            Fact::LocalAs(asn) => self.local_as.turn(asn, at, turn),
-            Fact::CableAddress(address) => turn_in(&mut self.cables, address, (), at, turn),
+            Fact::LocalAs(asn) => self.local_as.turn(*asn, at, turn),
+            Fact::CableAddress(address) => turn_in(&mut self.cables, *address, (), at, turn),
             Fact::Neighbor { address, remote } => {
-                self.neighbors.entry(address).or_default().remote.turn(remote, at, turn);
+                self.neighbors.entry(*address).or_default().remote.turn(*remote, at, turn);
             }
             Fact::UnderlayWith(address) => {
-                self.neighbors.entry(address).or_default().underlay.turn((), at, turn);
+                self.neighbors.entry(*address).or_default().underlay.turn((), at, turn);
             }
             Fact::EvpnWith(address) => {
-                self.neighbors.entry(address).or_default().evpn.turn((), at, turn);
+                self.neighbors.entry(*address).or_default().evpn.turn((), at, turn);
             }
-            Fact::Announces(address) => turn_in(&mut self.announces, address, (), at, turn),
+            Fact::Announces(address) => turn_in(&mut self.announces, *address, (), at, turn),
             Fact::AdvertisesEvpn => self.advertises.turn((), at, turn),
-            Fact::Vtep(address) => self.vtep.turn(address, at, turn),
-            Fact::SegmentOf { bridge, vni } => self.turn_segment(bridge, vni, at, turn),
+            Fact::Vtep(address) => self.vtep.turn(*address, at, turn),
+            Fact::SegmentOf { bridge, vni } => self.turn_segment(bridge, *vni, at, turn),
             Fact::RoutedIn { bridge, vrf } => self.turn_routed(bridge, vrf, at, turn),
             Fact::Gateway { bridge, address, prefix } => {
-                self.bridges.entry(bridge).or_default().gateway.turn((address, prefix), at, turn);
+                self.bridge(bridge).gateway.turn((*address, *prefix), at, turn);
             }
-            Fact::TunnelEnds(vni) => self.tunnel(vni).ends.turn((), at, turn),
-            Fact::Tagged(vni) => self.tunnel(vni).tagged.turn((), at, turn),
-            Fact::TunnelFrom { vni, address } => self.tunnel(vni).from.turn(address, at, turn),
-            Fact::Learns(vni) => self.tunnel(vni).learns.turn((), at, turn),
-            Fact::RoutedTunnel { vrf, vni } => self.vrf(vrf).tunnels.turn(vni, at, turn),
-            Fact::VrfVni { vrf, vni } => self.vrf(vrf).vni.turn(vni, at, turn),
-            Fact::Distinguisher { scope, rd } => self.targets(scope).rds.turn(rd, at, turn),
-            Fact::Imports { scope, target } => self.targets(scope).imports.turn(target, at, turn),
-            Fact::Exports { scope, target } => self.targets(scope).exports.turn(target, at, turn),
+            Fact::TunnelEnds(vni) => self.tunnel(*vni).ends.turn((), at, turn),
+            Fact::Tagged(vni) => self.tunnel(*vni).tagged.turn((), at, turn),
+            Fact::TunnelFrom { vni, address } => self.tunnel(*vni).from.turn(*address, at, turn),
+            Fact::Learns(vni) => self.tunnel(*vni).learns.turn((), at, turn),
+            Fact::RoutedTunnel { vrf, vni } => self.vrf(vrf).tunnels.turn(*vni, at, turn),
+            Fact::VrfVni { vrf, vni } => self.vrf(vrf).vni.turn(*vni, at, turn),
+            Fact::Distinguisher { scope, rd } => self.targets(scope).rds.turn(*rd, at, turn),
+            Fact::Imports { scope, target } => self.targets(scope).imports.turn(*target, at, turn),
+            Fact::Exports { scope, target } => self.targets(scope).exports.turn(*target, at, turn),
             Fact::AutomaticTarget(scope) => self.targets(scope).automatic.turn((), at, turn),
-            Fact::Attached { port, bridge } => self.turn_attached(port, bridge, at, turn),
+            Fact::Attached { port, bridge } => self.turn_attached(*port, bridge, at, turn),
             Fact::Guarded(port) => {
-                self.ports.entry(port).or_default().guarded.turn((), at, turn);
+                self.port(*port).guarded.turn((), at, turn);
             }
             Fact::Bound { port, bridge, address, mac } => {
-                self.turn_bound(port, (bridge, address, mac), at, turn);
+                self.turn_bound(*port, (bridge.clone(), *address, *mac), at, turn);
             }
             Fact::JudgesByGroups => self.judges.turn((), at, turn),
             Fact::InGroup { vrf, addresses, tag } => {
-                turn_in(&mut self.vrf(vrf).groups, addresses, tag, at, turn);
+                turn_in(&mut self.vrf(vrf).groups, *addresses, *tag, at, turn);
             }
             Fact::DeniesByDefault(vrf) => self.vrf(vrf).denies.turn((), at, turn),
             Fact::Contract { vrf, client, provider, service } => {
-                self.vrf(vrf).contracts.turn(Rule { client, provider, service }, at, turn);
+                let rule = Rule { client: *client, provider: *provider, service: *service };
+                self.vrf(vrf).contracts.turn(rule, at, turn);
             }
             Fact::TableDeniesByDefault => self.table.denies.turn((), at, turn),
             Fact::TablePassesByDefault => self.table.passes.turn((), at, turn),
             Fact::TableSpace { space, vni } => {
-                turn_in(&mut self.table.spaces, vni, space, at, turn);
+                turn_in(&mut self.table.spaces, *vni, space.clone(), at, turn);
             }
             Fact::TableEndpoint { space, address, mac, port, tag } => {
-                let lines = self.ports.entry(port).or_default();
-                lines.entries.turn(Entry { space, address, mac, tag }, at, turn);
+                let space = space.clone();
+                let entry = Entry { space, address: *address, mac: *mac, tag: *tag };
+                self.port(*port).entries.turn(entry, at, turn);
             }
             Fact::TablePeers { space, first, last, vtep, tag } => {
-                let peers = self.table.peers.entry(space).or_default();
-                turn_in(peers, first, Peers { last, vtep, tag }, at, turn);
+                if !self.table.peers.contains_key(space) {
+                    self.table.peers.insert(space.clone(), BTreeMap::new());
+                }
+                if let Some(peers) = self.table.peers.get_mut(space) {
+                    let run = Peers { last: *last, vtep: *vtep, tag: *tag };
+                    turn_in(peers, *first, run, at, turn);
+                }
             }
             Fact::TablePermit { space, client, provider, service } => {
-                let rule = Rule { client, provider, service };
-                turn_in(&mut self.table.permits, space, rule, at, turn);
+                let rule = Rule { client: *client, provider: *provider, service: *service };
+                turn_in(&mut self.table.permits, space.clone(), rule, at, turn);
             }
             Fact::TableRate { .. } => {}
         }
@@ -281,59 +290,69 @@ impl Device {
         self.tunnels.entry(vni).or_default()
     }
 
-    fn vrf(&mut self, vrf: VrfName) -> &mut Vrf {
-        self.vrfs.entry(vrf).or_default()
+    fn port(&mut self, port: Port) -> &mut PortLines {
+        self.ports.entry(port).or_default()
     }
 
-    fn targets(&mut self, scope: Scope) -> &mut Targets {
-        self.scopes.entry(scope).or_default()
+    fn bridge(&mut self, bridge: &Bridge) -> &mut BridgeLines {
+        self.bridges.entry(bridge.clone()).or_default()
     }
 
-    fn turn_segment(&mut self, bridge: Bridge, vni: Vni, at: At, turn: Turn) {
-        let lines = &mut self.bridges.entry(bridge.clone()).or_default().vni;
+    fn vrf(&mut self, vrf: &VrfName) -> &mut Vrf {
+        self.vrfs.entry(vrf.clone()).or_default()
+    }
+
+    fn targets(&mut self, scope: &Scope) -> &mut Targets {
+        self.scopes.entry(scope.clone()).or_default()
+    }
+
+    fn turn_segment(&mut self, bridge: &Bridge, vni: Vni, at: At, turn: Turn) {
+        let lines = &mut self.bridge(bridge).vni;
         lines.turn(vni, at, turn);
-        if lines.values().any(|held| *held == vni) {
-            self.tunnel(vni).bridges.insert(bridge);
-        } else {
-            self.tunnel(vni).bridges.remove(&bridge);
-        }
-    }
-
-    fn turn_routed(&mut self, bridge: Bridge, vrf: VrfName, at: At, turn: Turn) {
-        let lines = &mut self.bridges.entry(bridge.clone()).or_default().vrf;
-        lines.turn(vrf.clone(), at, turn);
-        if lines.values().any(|held| *held == vrf) {
-            self.vrf(vrf).bridges.insert(bridge);
-        } else {
-            self.vrf(vrf).bridges.remove(&bridge);
-        }
-    }
-
-    fn turn_attached(&mut self, port: Port, bridge: Bridge, at: At, turn: Turn) {
-        let lines = &mut self.ports.entry(port).or_default().attached;
-        lines.turn(bridge.clone(), at, turn);
-        let still = lines.values().any(|held| *held == bridge);
-        let ports = &mut self.bridges.entry(bridge).or_default().ports;
+        let still = lines.values().any(|held| *held == vni);
+        let bridges = &mut self.tunnel(vni).bridges;
         if still {
-            ports.insert(port);
+            bridges.insert(bridge.clone())
         } else {
-            ports.remove(&port);
+            bridges.remove(bridge)
+        };
+    }
+
+    fn turn_routed(&mut self, bridge: &Bridge, vrf: &VrfName, at: At, turn: Turn) {
+        let lines = &mut self.bridge(bridge).vrf;
+        lines.turn(vrf.clone(), at, turn);
+        let still = lines.values().any(|held| held == vrf);
+        let bridges = &mut self.vrf(vrf).bridges;
+        if still {
+            bridges.insert(bridge.clone())
+        } else {
+            bridges.remove(bridge)
+        };
+    }
+
+    fn turn_attached(&mut self, port: Port, bridge: &Bridge, at: At, turn: Turn) {
+        let lines = &mut self.port(port).attached;
+        lines.turn(bridge.clone(), at, turn);
+        let still = lines.values().any(|held| held == bridge);
+        let ports = &mut self.bridge(bridge).ports;
+        match (ports.binary_search(&port), still) {
+            (Err(place), true) => ports.insert(place, port),
+            (Ok(place), false) => drop(ports.remove(place)),
+            _ => {}
         }
     }
 
     fn turn_bound(&mut self, port: Port, bound: (Bridge, Ipv4Addr, Mac), at: At, turn: Turn) {
         let address = bound.1;
-        let lines = &mut self.ports.entry(port).or_default().bound;
+        let lines = &mut self.port(port).bound;
         lines.turn(bound, at, turn);
         let still = lines.values().any(|(_, held, _)| *held == address);
         let ports = self.addresses.entry(address).or_default();
+        ports.retain(|held| *held != port);
         if still {
-            ports.insert(port);
-        } else {
-            ports.remove(&port);
-            if ports.is_empty() {
-                self.addresses.remove(&address);
-            }
+            ports.push(port);
+        } else if ports.is_empty() {
+            self.addresses.remove(&address);
         }
     }
 

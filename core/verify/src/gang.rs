@@ -7,7 +7,8 @@ use read::Scope;
 use wire::{Tag, Vni};
 
 use crate::device::Device;
-use crate::verifier::{Domain, DomainKey, JobId, Verifier};
+use crate::index::{Domain, DomainKey};
+use crate::verifier::{JobId, Verifier};
 
 /// Consecutive addresses of a job behind one tunnel endpoint.
 struct Run {
@@ -66,7 +67,7 @@ impl Verifier {
     /// A target that the segment of every member imports and exports.
     fn common_target(&self, members: &[(&DomainKey, &Domain)]) -> Option<RouteTarget> {
         let targets = |key: &DomainKey| {
-            let facts = self.device(key.0);
+            let facts = self.facts(key.0);
             let vni = segment(facts, key)?;
             facts.scopes.get(&Scope::Segment(vni))
         };
@@ -86,7 +87,7 @@ impl Verifier {
         let island = self.world.islands[members.first()?.0.0.index()];
         let mut runs: Vec<Run> = Vec::with_capacity(members.len());
         for (key, domain) in members {
-            let facts = self.device(key.0);
+            let facts = self.facts(key.0);
             let vni = segment(facts, key)?;
             let vtep = facts.tunnel_from(vni)?;
             let stands = facts.ends(vni)
@@ -114,7 +115,7 @@ impl Verifier {
     /// Whether the packet program of a device knows all of the job that is elsewhere. A switch
     /// with groups needs to know nothing.
     fn knows_peers(&self, key: &DomainKey, job: JobId, tag: Tag, runs: &[Run]) -> bool {
-        let facts = self.device(key.0);
+        let facts = self.facts(key.0);
         if self.world.is_switch(key.0) || !facts.program_denies() {
             return true;
         }
@@ -141,10 +142,6 @@ impl Verifier {
                     .any(|held| held.last >= run.last && held.vtep == run.vtep && held.tag == tag)
             })
         })
-    }
-
-    fn device(&self, device: DeviceId) -> &Device {
-        &self.world.devices[device.index()]
     }
 }
 

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::net::Ipv4Addr;
 
-use model::{Consent, DeviceId, Dialect, Port, RouteDistinguisher, RouteTarget, VrfName};
+use model::{Consent, DeviceId, Dialect, RouteDistinguisher, RouteTarget, TenantName, VrfName};
 use read::{Bridge, Scope};
 use wire::Tag;
 
+use crate::cross::{Crossings, Who, who};
 use crate::device::{At, Device, Lines, Rule};
-use crate::finding::{Breach, Finding, Place, Severed, Talk, Weak, Weakness};
-use crate::verifier::{DomainKey, JobId, Seat, Spotted, Verifier};
+use crate::finding::{Finding, Place, Talk, Weak, Weakness};
+use crate::index::{DomainKey, Seat};
+use crate::verifier::{JobId, Spotted, Verifier};
 
 /// The findings about one place.
 #[derive(Default)]
@@ -19,16 +21,6 @@ pub(crate) struct Judgement {
     /// Whether the verdict depended on a walk over other places.
     pub(crate) walked: bool,
 }
-
-/// One owner: a job, or a port that nobody owns.
-#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
-enum Who {
-    Job(JobId),
-    Nobody(DeviceId, Port),
-}
-
-/// The first crossing that was found between each two owners.
-type Crossings = BTreeMap<(Who, Who), Finding>;
 
 impl Verifier {
     pub(crate) fn judge_place(&self, place: &Spotted) -> Judgement {
@@ -249,23 +241,36 @@ impl Verifier {
         let importers = self.index.importers.get(&target).unwrap_or(&none);
         let exporters = self.index.exporters.get(&target).unwrap_or(&none);
         let is_segment = |scope: &Scope| matches!(scope, Scope::Segment(_));
+        let exported = (
+            exporters.iter().any(|(_, scope)| is_segment(scope)),
+            exporters.iter().any(|(_, scope)| !is_segment(scope)),
+        );
+        let exporting = self.tenants_behind(exporters);
         for (device, scope) in importers {
-            let alike = |(_, other): &&(DeviceId, Scope)| is_segment(other) == is_segment(scope);
-            let Some(first) = exporters.iter().find(alike) else {
+            if if is_segment(scope) { !exported.0 } else { !exported.1 } {
                 let weakness = Weakness::DeadImport { scope: scope.clone(), target };
-                self.weak(
-                    judgement,
-                    Some(*device),
-                    weakness,
-                    self.import_at(*device, scope, target),
-                );
-                continue;
-            };
-            if let Scope::Vrf(vrf) = scope {
-                self.judge_join(*device, vrf, target, first, exporters, judgement);
+                let ats = self.import_at(*device, scope, target);
+                self.weak(judgement, Some(*device), weakness, ats);
+            } else if let Scope::Vrf(vrf) = scope {
+                self.judge_join(*device, vrf, target, &exporting, judgement);
             }
         }
         self.judge_segments(importers, exporters, judgement);
+    }
+
+    /// The tenants in these VRFs, each with one VRF it is in.
+    fn tenants_behind<'a>(
+        &'a self,
+        scopes: &'a BTreeSet<(DeviceId, Scope)>,
+    ) -> BTreeMap<&'a TenantName, &'a (DeviceId, Scope)> {
+        let mut tenants = BTreeMap::new();
+        for at in scopes {
+            let Scope::Vrf(vrf) = &at.1 else { continue };
+            for tenant in self.index.tenants_in(at.0, vrf) {
+                tenants.entry(tenant).or_insert(at);
+            }
+        }
+        tenants
     }
 
     /// A VRF may import only its own tenant's routes, and those of tenants it consents with.
@@ -274,28 +279,15 @@ impl Verifier {
         device: DeviceId,
         vrf: &VrfName,
         target: RouteTarget,
-        first: &(DeviceId, Scope),
-        exporters: &BTreeSet<(DeviceId, Scope)>,
+        exporting: &BTreeMap<&TenantName, &(DeviceId, Scope)>,
         judgement: &mut Judgement,
     ) {
-        let ours = self.index.tenants.get(&(device, vrf.clone()));
-        let strange = exporters.iter().find(|(exporter, scope)| {
-            let Scope::Vrf(their_vrf) = scope else {
-                return false;
-            };
-            let theirs = self.index.tenants.get(&(*exporter, their_vrf.clone()));
-            let pairs = ours.into_iter().flatten().flat_map(|(our, _)| {
-                theirs.into_iter().flatten().map(move |(their, _)| (our, their))
-            });
-            pairs.into_iter().any(|(our, their)| our != their && !self.consents.between(our, their))
+        let strange = self.index.tenants_in(device, vrf).find_map(|ours| {
+            let mut others = exporting.iter();
+            others.find(|(theirs, _)| **theirs != ours && !self.consents.between(ours, theirs))
         });
-        if let Some((exporter, scope)) = strange {
+        if let Some((_, (exporter, scope))) = strange {
             let exporter = Place { device: *exporter, scope: scope.clone() };
-            let weakness = Weakness::Joined { vrf: vrf.clone(), target, exporter };
-            let ats = self.import_at(device, &Scope::Vrf(vrf.clone()), target);
-            self.weak(judgement, Some(device), weakness, ats);
-        } else if ours.is_none_or(BTreeMap::is_empty) && first.1 != Scope::Vrf(vrf.clone()) {
-            let exporter = Place { device: first.0, scope: first.1.clone() };
             let weakness = Weakness::Joined { vrf: vrf.clone(), target, exporter };
             let ats = self.import_at(device, &Scope::Vrf(vrf.clone()), target);
             self.weak(judgement, Some(device), weakness, ats);
@@ -397,8 +389,8 @@ impl Verifier {
     }
 
     fn judge_address(&self, vrf: &VrfName, address: Ipv4Addr, judgement: &mut Judgement) {
-        let key = (vrf.clone(), address);
-        let mut places = self.index.addresses.get(&key).into_iter().flatten();
+        let places = self.index.addresses.get(vrf).and_then(|held| held.get(&address));
+        let mut places = places.into_iter().flatten();
         let (Some(first), Some(second)) = (places.next(), places.next()) else {
             return;
         };
@@ -458,180 +450,17 @@ impl Verifier {
         }
     }
 
-    fn severed(&self, from: &PortSpots, to: &PortSpots, talk: Talk) -> Finding {
-        let mut ats = Vec::new();
-        for from_key in &from.keys {
-            for to_key in &to.keys {
-                let a = self.world.spot(from.device, &from_key.1, from.port);
-                let b = self.world.spot(to.device, &to_key.1, to.port);
-                ats.extend(self.world.evidence(a, b, None));
-            }
-        }
-        ats.sort_unstable();
-        ats.dedup();
-        Finding::Severed(Severed {
-            from: self.endpoint(from.device, from.port),
-            to: self.endpoint(to.device, to.port),
-            talk,
-            said_by: ats.into_iter().map(|at| self.said(at)).collect(),
-        })
-    }
-
-    fn meets_honestly(&self, from: &PortSpots, to: &PortSpots, talk: Talk) -> bool {
-        from.keys.iter().any(|from_key| {
-            let a = self.world.spot(from.device, &from_key.1, from.port);
-            to.keys.iter().any(|to_key| {
-                let b = self.world.spot(to.device, &to_key.1, to.port);
-                self.world.passes(a, b, talk, true).is_some()
-            })
-        })
-    }
-
-    /// The ports of a job with the bridge domains each of them is in.
-    fn spots_of(&self, job: JobId) -> Vec<PortSpots> {
-        let mut keys: BTreeMap<(DeviceId, Port), Vec<DomainKey>> = BTreeMap::new();
-        for key in self.index.jobs.get(&job).into_iter().flatten() {
-            for seat in self.seats(key).filter(|seat| seat.owner == Some(job)) {
-                let held = keys.entry((key.0, seat.port)).or_default();
-                if held.last() != Some(key) {
-                    held.push(key.clone());
-                }
-            }
-        }
-        let ports = self.job_ports.get(&job).into_iter().flatten();
-        ports
-            .map(|&(device, port)| PortSpots {
-                device,
-                port,
-                keys: keys.remove(&(device, port)).unwrap_or_default(),
-            })
-            .collect()
-    }
-
-    /// Looks for packets that come into these bridge domains from other owners.
-    fn walk_into(&self, here: Vec<DomainKey>, judgement: &mut Judgement) {
-        judgement.walked = true;
-        let mut crossings = Crossings::new();
-        for to in &here {
-            for from in self.reaching(to) {
-                self.cross(&from, to, &mut crossings);
-            }
-        }
-        judgement.findings.extend(crossings.into_values());
-    }
-
-    /// Finds frames that pass from one bridge domain to another and to another owner.
-    fn cross(&self, from: &DomainKey, to: &DomainKey, found: &mut Crossings) {
-        for sender in self.seats(from) {
-            for receiver in self.seats(to) {
-                let pair = (who(from, sender), who(to, receiver));
-                if pair.0 == pair.1 || found.contains_key(&pair) {
-                    continue;
-                }
-                let a = self.world.spot(from.0, &from.1, sender.port);
-                let b = self.world.spot(to.0, &to.1, receiver.port);
-                for talk in self.world.talks(b) {
-                    if self.consented(pair, talk) {
-                        continue;
-                    }
-                    if let Some(way) = self.world.passes(a, b, talk, false) {
-                        let ats = self.world.evidence(a, b, Some(way));
-                        found.insert(
-                            pair,
-                            Finding::Breach(Breach {
-                                from: self.endpoint(from.0, sender.port),
-                                to: self.endpoint(to.0, receiver.port),
-                                way,
-                                talk,
-                                said_by: ats.into_iter().map(|at| self.said(at)).collect(),
-                            }),
-                        );
-                        break;
-                    }
-                }
-            }
-        }
-    }
-
-    fn consented(&self, (from, to): (Who, Who), talk: Talk) -> bool {
-        let (Who::Job(from), Who::Job(to)) = (from, to) else {
-            return false;
-        };
-        let (client, provider, service) = match talk {
-            Talk::Flood | Talk::Any => return false,
-            Talk::Ask(service) => (from, to, service),
-            Talk::Answer(service) => (to, from, service),
-        };
-        self.consents.contains(&Consent {
-            client: self.job_name(client).clone(),
-            provider: self.job_name(provider).clone(),
-            service,
-        })
-    }
-
-    /// Bridge domains into which this one can send, as far as routes tell.
-    fn reached_from(&self, key: &DomainKey) -> BTreeSet<DomainKey> {
-        self.neighbors(key, |targets| &targets.imports, &self.index.exporters)
-    }
-
-    /// Bridge domains that can send into this one, as far as routes tell.
-    fn reaching(&self, key: &DomainKey) -> BTreeSet<DomainKey> {
-        self.neighbors(key, |targets| &targets.exports, &self.index.importers)
-    }
-
-    fn neighbors(
-        &self,
-        key: &DomainKey,
-        side: impl Fn(&crate::device::Targets) -> &Lines<RouteTarget>,
-        others: &BTreeMap<RouteTarget, BTreeSet<(DeviceId, Scope)>>,
-    ) -> BTreeSet<DomainKey> {
-        let facts = self.facts(key.0);
-        let mut keys: BTreeSet<DomainKey> = self.domains_on(key.0).collect();
-        let Some(lines) = facts.bridges.get(&key.1) else {
-            return keys;
-        };
-        let segment = lines.vni.first().copied().map(Scope::Segment);
-        let vrf = lines.vrf.first().cloned().map(Scope::Vrf);
-        for scope in segment.into_iter().chain(vrf) {
-            let targets = facts.scopes.get(&scope).map(&side);
-            for target in targets.into_iter().flat_map(Lines::values) {
-                for at in others.get(target).into_iter().flatten() {
-                    match &at.1 {
-                        Scope::Segment(_) => keys.extend(self.segment_domains(at)),
-                        Scope::Vrf(vrf) => {
-                            let lines = self.facts(at.0).vrfs.get(vrf);
-                            let bridges = lines.into_iter().flat_map(|lines| &lines.bridges);
-                            keys.extend(bridges.map(|bridge| (at.0, bridge.clone())));
-                        }
-                    }
-                }
-            }
-        }
-        keys
-    }
-
-    fn facts(&self, device: DeviceId) -> &Device {
+    pub(crate) fn facts(&self, device: DeviceId) -> &Device {
         &self.world.devices[device.index()]
     }
 
-    fn domains_on(&self, device: DeviceId) -> impl Iterator<Item = DomainKey> {
+    pub(crate) fn domains_on(&self, device: DeviceId) -> impl Iterator<Item = DomainKey> {
         let first = (device, Bridge(Default::default()));
         self.index
             .domains
             .range(first..)
             .map(|(key, _)| key.clone())
             .take_while(move |key| key.0 == device)
-    }
-
-    fn segment_domains(&self, at: &(DeviceId, Scope)) -> impl Iterator<Item = DomainKey> {
-        let vni = match &at.1 {
-            Scope::Segment(vni) => Some(*vni),
-            Scope::Vrf(_) => None,
-        };
-        let device = at.0;
-        let tunnel = vni.and_then(|vni| self.facts(device).tunnels.get(&vni));
-        let bridges = tunnel.into_iter().flat_map(|tunnel| &tunnel.bridges);
-        bridges.map(move |bridge| (device, bridge.clone()))
     }
 
     fn domains_tagged(&self, tag: Tag) -> impl Iterator<Item = &DomainKey> {
@@ -678,15 +507,4 @@ impl Verifier {
             self.weak(judgement, Some(device), weakness, [first.1, second.1]);
         }
     }
-}
-
-/// A port of a job, and the bridge domains it is in.
-struct PortSpots {
-    device: DeviceId,
-    port: Port,
-    keys: Vec<DomainKey>,
-}
-
-fn who(key: &DomainKey, seat: &Seat) -> Who {
-    seat.owner.map_or(Who::Nobody(key.0, seat.port), Who::Job)
 }

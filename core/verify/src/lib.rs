@@ -4,11 +4,14 @@
 //! Never: trusts the plan; repairs anything.
 
 mod consents;
+mod cross;
 mod device;
 mod finding;
 mod gang;
+mod index;
 mod islands;
 mod judge;
+mod mark;
 mod meeting;
 mod verifier;
 mod why;

@@ -2,10 +2,12 @@
 
 use model::{DeviceId, Port, Service};
 use read::Scope;
+use wire::Tag;
 
-use crate::device::At;
+use crate::device::{At, Line, Rule};
 use crate::finding::{Endpoint, Said, Talk, Way};
-use crate::verifier::{DomainKey, Verifier};
+use crate::index::DomainKey;
+use crate::verifier::Verifier;
 use crate::world::{self, Spot};
 
 /// Why frames pass from one endpoint to another, or do not.
@@ -144,21 +146,40 @@ impl Verifier {
             Some((seat.tag?, self.tag_line(key, seat)?))
         };
         let (ours, theirs) = (tag(a), tag(b));
-        let answer = match (ours, theirs) {
-            (Some((ours, _)), Some((theirs, _))) if ours == theirs => {
-                format!("both are in group {ours}")
-            }
-            (Some((ours, _)), Some((theirs, _))) => {
-                format!(
-                    "group {ours} to group {theirs}, judged at the receiver's {}",
-                    self.judge_of(b.0)
-                )
-            }
-            _ => "one of them is in no group".into(),
+        let rule = match (ours, theirs) {
+            (Some((ours, _)), Some((theirs, _))) => self.rule_between(b.0, ours, theirs),
+            _ => None,
         };
-        let fence = ours.map(|(tag, _)| tag) != theirs.map(|(tag, _)| tag) || ours.is_none();
+        let (answer, fence) = match (ours, theirs, rule) {
+            (Some((ours, _)), Some((theirs, _)), _) if ours == theirs => {
+                (format!("both are in group {ours}"), false)
+            }
+            (Some((ours, _)), Some((theirs, _)), Some((rule, _))) => {
+                (format!("a rule lets groups {ours} and {theirs} speak at {}", rule.service), false)
+            }
+            (Some((ours, _)), Some((theirs, _)), None) => {
+                let judge = self.judge_of(b.0);
+                (format!("group {ours} to group {theirs}, judged at the receiver's {judge}"), true)
+            }
+            _ => ("one of them is in no group".into(), true),
+        };
         let ats = ours.into_iter().chain(theirs).map(|(_, at)| at);
+        let ats = ats.chain(rule.map(|(_, at)| at));
         Step { layer: "group", answer, fence, said_by: self.all_said(ats) }
+    }
+
+    /// A rule at the receiver that names both groups.
+    fn rule_between(&self, to: Spot<'_>, ours: Tag, theirs: Tag) -> Option<Line<Rule>> {
+        let vrf = world::vrf(to)?;
+        let rules = if self.world.is_switch(to.device) {
+            &to.facts.vrfs.get(vrf)?.contracts
+        } else {
+            to.facts.table.permits.get(vrf)?
+        };
+        let names = |rule: &Rule| {
+            [(rule.client, rule.provider), (rule.provider, rule.client)].contains(&(ours, theirs))
+        };
+        rules.iter().find(|(rule, _)| names(rule)).copied()
     }
 
     fn judge_of(&self, spot: Spot<'_>) -> &'static str {

@@ -9,11 +9,7 @@ impl FromStr for Mac {
     type Err = NotAMac;
 
     fn from_str(text: &str) -> Result<Self, NotAMac> {
-        let (separator, group) = if text.contains(':') {
-            (':', 2)
-        } else {
-            ('.', 4)
-        };
+        let (separator, group) = if text.contains(':') { (':', 2) } else { ('.', 4) };
         let mut digits = [0_u8; 12];
         let mut count = 0;
         for part in text.split(separator) {

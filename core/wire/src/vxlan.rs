@@ -71,24 +71,16 @@ mod tests {
 
     #[test]
     fn group_1001_on_vni_10100_has_the_bytes_of_the_draft() {
-        let header = Header {
-            vni: 10100.try_into().unwrap(),
-            tag: Some(1001.try_into().unwrap()),
-        };
-        assert_eq!(
-            header.encode(),
-            [0x88, 0x00, 0x03, 0xe9, 0x00, 0x27, 0x74, 0x00]
-        );
+        let header = Header { vni: 10100.try_into().unwrap(), tag: Some(1001.try_into().unwrap()) };
+        assert_eq!(header.encode(), [0x88, 0x00, 0x03, 0xe9, 0x00, 0x27, 0x74, 0x00]);
     }
 
     #[test]
     fn every_header_made_is_read_back() {
         for raw_vni in [1, 2, 10100, Vni::MAX] {
             for raw_tag in [0, 1, 999, u16::MAX] {
-                let header = Header {
-                    vni: raw_vni.try_into().unwrap(),
-                    tag: Tag::try_from(raw_tag).ok(),
-                };
+                let header =
+                    Header { vni: raw_vni.try_into().unwrap(), tag: Tag::try_from(raw_tag).ok() };
                 assert_eq!(Header::decode(header.encode()), Ok(header));
             }
         }
@@ -96,21 +88,9 @@ mod tests {
 
     #[test]
     fn what_is_malformed_is_refused_with_its_reason() {
-        assert_eq!(
-            Header::decode([0x00, 0, 0, 0, 0, 0, 1, 0]),
-            Err(NotVxlan::Flags(0))
-        );
-        assert_eq!(
-            Header::decode([0x0c, 0, 0, 0, 0, 0, 1, 0]),
-            Err(NotVxlan::Flags(0x0c))
-        );
-        assert_eq!(
-            Header::decode([0x08, 0, 0, 0, 0, 0, 0, 0]),
-            Err(NotVxlan::Vni)
-        );
-        assert_eq!(
-            Header::decode([0x88, 0, 0, 0, 0, 0, 1, 0]),
-            Err(NotVxlan::GroupZero)
-        );
+        assert_eq!(Header::decode([0x00, 0, 0, 0, 0, 0, 1, 0]), Err(NotVxlan::Flags(0)));
+        assert_eq!(Header::decode([0x0c, 0, 0, 0, 0, 0, 1, 0]), Err(NotVxlan::Flags(0x0c)));
+        assert_eq!(Header::decode([0x08, 0, 0, 0, 0, 0, 0, 0]), Err(NotVxlan::Vni));
+        assert_eq!(Header::decode([0x88, 0, 0, 0, 0, 0, 1, 0]), Err(NotVxlan::GroupZero));
     }
 }

@@ -29,11 +29,8 @@ const H1: DeviceId = DeviceId(5);
 /// The text of one part of one device's artifact; the part is written as it is displayed.
 pub(crate) fn text(device: &str, dialect: Dialect, part: &str) -> String {
     let plan = plan();
-    let id = plan
-        .fleet
-        .devices()
-        .find(|&id| plan.fleet.device_name(id).as_str() == device)
-        .unwrap();
+    let id =
+        plan.fleet.devices().find(|&id| plan.fleet.device_name(id).as_str() == device).unwrap();
     let part = match part.split_once(' ') {
         Some(("tenant", name)) => Part::Tenant(name.parse().unwrap()),
         Some(("job", name)) => Part::Job(name.parse().unwrap()),
@@ -51,32 +48,21 @@ fn plan() -> Plan {
                 "10.1.0.0/28",
                 vec![
                     group(LEAF_1, 1, &[(Port::Swp(1), 2), (Port::Swp(2), 3)]),
-                    group(
-                        LEAF_2,
-                        1,
-                        &[(Port::Swp(1), 4), (Port::Swp(2), 5), (Port::Swp(3), 7)],
-                    ),
+                    group(LEAF_2, 1, &[(Port::Swp(1), 4), (Port::Swp(2), 5), (Port::Swp(3), 7)]),
                     group(H1, 1, &[(Port::Rep(0), 6)]),
                 ],
             ),
         ),
         (
             name("acme/research/eval"),
-            job(
-                1002,
-                "10.1.0.16/29",
-                vec![group(LEAF_1, 1, &[(Port::Swp(3), 18)])],
-            ),
+            job(1002, "10.1.0.16/29", vec![group(LEAF_1, 1, &[(Port::Swp(3), 18)])]),
         ),
         (
             name("blue/store"),
             job(
                 2001,
                 "10.9.0.0/29",
-                vec![
-                    group(LEAF_1, 9, &[(Port::Swp(4), 2)]),
-                    group(H1, 9, &[(Port::Rep(1), 3)]),
-                ],
+                vec![group(LEAF_1, 9, &[(Port::Swp(4), 2)]), group(H1, 9, &[(Port::Rep(1), 3)])],
             ),
         ),
     ]);
@@ -99,12 +85,7 @@ fn plan() -> Plan {
 fn consents() -> BTreeMap<JobName, Vec<Consent>> {
     let mut consents: BTreeMap<JobName, Vec<Consent>> = BTreeMap::new();
     for (client, provider, protocol, port) in [
-        (
-            "acme/research/eval",
-            "acme/research/train",
-            Protocol::Tcp,
-            22,
-        ),
+        ("acme/research/eval", "acme/research/train", Protocol::Tcp, 22),
         ("acme/research/train", "blue/store", Protocol::Tcp, 2049),
         ("acme/research/train", "blue/store", Protocol::Udp, 111),
     ] {
@@ -114,10 +95,7 @@ fn consents() -> BTreeMap<JobName, Vec<Consent>> {
             service: Service { protocol, port },
         };
         for side in [client, provider] {
-            consents
-                .entry(name(side))
-                .or_default()
-                .push(consent.clone());
+            consents.entry(name(side)).or_default().push(consent.clone());
         }
     }
     consents
@@ -141,10 +119,7 @@ fn tenant(number: u16, guarantee: Option<u64>, ceiling: Option<u64>) -> TenantNe
         vrf: VrfName(format!("t{number}").into()),
         l3vni: l3vni.try_into().unwrap(),
         rd_number: 60_000 + number,
-        target: RouteTarget {
-            asn: 65_000,
-            number: l3vni,
-        },
+        target: RouteTarget { asn: 65_000, number: l3vni },
         guarantee: guarantee.map(|bps| Rate { bps }),
         ceiling: ceiling.map(|bps| Rate { bps }),
     }
@@ -156,10 +131,7 @@ fn job(tag: u16, subnet: &str, groups: Vec<Group>) -> JobNet {
     JobNet {
         tag: tag.try_into().unwrap(),
         l2vni: l2vni.try_into().unwrap(),
-        target: RouteTarget {
-            asn: 65_000,
-            number: l2vni,
-        },
+        target: RouteTarget { asn: 65_000, number: l2vni },
         subnet,
         gateway: next(subnet.network()),
         class: TrafficClass::Lossless,
@@ -171,19 +143,12 @@ fn job(tag: u16, subnet: &str, groups: Vec<Group>) -> JobNet {
 /// Ethernet address too.
 fn group(device: DeviceId, net: u8, seats: &[(Port, u8)]) -> Group {
     let seats = seats.iter().map(|&(port, last)| Seat {
-        nic: NicRef {
-            node: NodeId(0),
-            nic: 0,
-        },
+        nic: NicRef { node: NodeId(0), nic: 0 },
         port,
         address: Ipv4Addr::new(10, net, 0, last),
         mac: Mac([2, 0, 0, 0, 0, last]),
     });
-    Group {
-        device,
-        vlan: 100.try_into().unwrap(),
-        seats: seats.collect(),
-    }
+    Group { device, vlan: 100.try_into().unwrap(), seats: seats.collect() }
 }
 
 fn fleet() -> Fleet {
@@ -218,11 +183,7 @@ fn switch(name: &str, role: SwitchRole, number: u8) -> Switch {
 fn link(leaf: u32, address: u8) -> Link {
     let address = Ipv4Addr::new(172, 16, 0, address);
     Link {
-        a: LinkEnd {
-            switch: SwitchId(leaf),
-            port: Port::Swp(33),
-            address,
-        },
+        a: LinkEnd { switch: SwitchId(leaf), port: Port::Swp(33), address },
         b: LinkEnd {
             switch: SwitchId(2),
             port: Port::Swp(1 + leaf as u16),
@@ -252,10 +213,7 @@ fn host(name: &str) -> Node {
     let cable = |last| Some(Ipv4Addr::new(172, 17, 0, last));
     Node {
         enforcement: Enforcement::Host,
-        vtep: Some(Vtep {
-            address: Ipv4Addr::new(10, 255, 1, 1),
-            asn: Asn(4_200_001_001),
-        }),
+        vtep: Some(Vtep { address: Ipv4Addr::new(10, 255, 1, 1), asn: Asn(4_200_001_001) }),
         uplinks: vec![uplink(0, 9, cable(0)), uplink(1, 9, cable(2))],
         ..node(name, 0)
     }

@@ -1,0 +1,45 @@
+use model::{Dialect, Part};
+
+use super::{Change, Hole};
+
+const fn hole(name: &'static str, change: Change) -> Hole {
+    Hole { name, dialect: Dialect::Frr, change }
+}
+
+pub(crate) const HOLES: &[Hole] = &[
+    hole("a VRF imports another tenant's routes", |spot, chance| {
+        let ["route-target", "import", _] = spot.words()[..] else { return None };
+        spot.and(spot.with(2, spot.stranger(chance)?.target)?)
+    }),
+    hole("a segment imports another job's routes", |spot, chance| {
+        let ["route-target", "import", _] = spot.words()[..] else { return None };
+        spot.text.starts_with("   ").then_some(())?;
+        spot.and(spot.with(2, spot.other(chance)?.1.target)?)
+    }),
+    hole("a segment has another job's VNI", |spot, chance| {
+        let (["vni", _], Part::Job(_)) = (&spot.words()[..], spot.part) else { return None };
+        spot.with(1, spot.other(chance)?.1.l2vni)
+    }),
+    hole("a VRF has another tenant's VNI", |spot, chance| {
+        let (["vni", _], Part::Tenant(_)) = (&spot.words()[..], spot.part) else { return None };
+        spot.with(1, spot.stranger(chance)?.l3vni)
+    }),
+    hole("two scopes share a route distinguisher", |spot, chance| {
+        let ["rd", _] = spot.words()[..] else { return None };
+        spot.with(1, spot.other_distinguisher(chance)?)
+    }),
+    hole("a target is automatic", |spot, _| {
+        let ["route-target", _, _] = spot.words()[..] else { return None };
+        spot.with(2, "auto")
+    }),
+    hole("a target is dropped", |spot, _| spot.dropped("route-target export")),
+    hole("a neighbour is dropped", |spot, _| {
+        let ["neighbor", _, "remote-as", _] = spot.words()[..] else { return None };
+        Some(Vec::new())
+    }),
+    hole("a neighbour is told nothing", |spot, _| {
+        let ["neighbor", _, "activate"] = spot.words()[..] else { return None };
+        Some(Vec::new())
+    }),
+    hole("a line that nobody knows", |spot, _| spot.and(["ip nhrp network-id 7".into()])),
+];

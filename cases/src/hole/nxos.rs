@@ -1,0 +1,125 @@
+use model::{Dialect, Protocol, Service};
+
+use super::{Change, Hole, Spot};
+
+const fn hole(name: &'static str, change: Change) -> Hole {
+    Hole { name, dialect: Dialect::Nxos, change }
+}
+
+pub(crate) const HOLES: &[Hole] = &[
+    hole("a selector moves to another group", |spot, chance| {
+        selects(spot)?;
+        let ((_, own), (_, other)) = (spot.job()?, spot.other(chance)?);
+        Some(vec![group(other.tag), spot.text.into(), group(own.tag)])
+    }),
+    hole("a group takes in a member of another job", |spot, chance| {
+        selects(spot)?;
+        let (_, group) = spot.other_here(chance)?;
+        let seat = chance.pick(&group.seats)?;
+        (spot.owner_of(group)?.tenant == spot.job()?.0.tenant).then_some(())?;
+        spot.and(spot.with(5, format_args!("{}/32", seat.address))?)
+    }),
+    hole("a VRF imports another tenant's routes", |spot, chance| {
+        let ["route-target", "import", _, "evpn"] = spot.words()[..] else { return None };
+        spot.and(spot.with(2, spot.stranger(chance)?.target)?)
+    }),
+    hole("a segment imports another job's routes", |spot, chance| {
+        let ["route-target", "import", _] = spot.words()[..] else { return None };
+        spot.and(spot.with(2, spot.other(chance)?.1.target)?)
+    }),
+    hole("a segment has another job's VNI", |spot, chance| {
+        let ["vn-segment", _] = spot.words()[..] else { return None };
+        spot.with(1, spot.other(chance)?.1.l2vni)
+    }),
+    hole("a VRF has another tenant's VNI", |spot, chance| {
+        let ["vni", _] = spot.words()[..] else { return None };
+        spot.with(1, spot.stranger(chance)?.l3vni)
+    }),
+    hole("a gateway is in another tenant's VRF", |spot, chance| {
+        let ["vrf", "member", own] = spot.words()[..] else { return None };
+        let (_, group) = spot.other_here(chance)?;
+        let other = spot.world.plan.tenants.get(&spot.owner_of(group)?.tenant)?;
+        (other.vrf.0 != own).then_some(())?;
+        spot.with(2, &other.vrf)
+    }),
+    hole("a VRF no longer denies by default", |spot, _| spot.dropped("security enforce")),
+    hole("the switch no longer judges by groups", |spot, _| {
+        holds_tenants(spot)?;
+        spot.dropped("feature security-group")
+    }),
+    hole("the switch has no room for groups", |spot, _| {
+        holds_tenants(spot)?;
+        spot.dropped("system routing template-security-groups")
+    }),
+    hole("a port is in another job's VLAN", |spot, chance| {
+        let ["switchport", "access", "vlan", _] = spot.words()[..] else { return None };
+        spot.with(3, spot.other_here(chance)?.1.vlan)
+    }),
+    hole("a port has no source guard", |spot, _| spot.dropped("ip verify source")),
+    hole("a port that nobody owns is attached", |spot, _| {
+        let ["ip", "dhcp", "snooping", "vlan", vlan] = spot.words()[..] else { return None };
+        spot.and(["interface Ethernet1/60".into(), format!("  switchport access vlan {vlan}")])
+    }),
+    hole("a port is bound to another job's address", |spot, chance| {
+        let ["ip", "source", "binding", ..] = spot.words()[..] else { return None };
+        spot.and(spot.with(3, spot.sibling(chance)?.1.address)?)
+    }),
+    hole("a contract names another service", |spot, _| {
+        let ["match", "ipv4", _, "dport", _] = spot.words()[..] else { return None };
+        spot.with(4, 22)
+    }),
+    hole("a contract names another group", |spot, chance| {
+        let ["security", "contract", "source", client, _, _, _, policy, _] = spot.words()[..]
+        else {
+            return None;
+        };
+        let service = match policy {
+            "P-tcp-2049" => Service { protocol: Protocol::Tcp, port: 2049 },
+            _ => Service { protocol: Protocol::Udp, port: 53 },
+        };
+        spot.with(5, spot.unpermitted(client, service, chance)?)
+    }),
+    hole("a contract that nobody consented to", |spot, chance| {
+        let (["ip", "dhcp", "snooping", ..], (_, own)) = (&spot.words()[..], spot.job()?) else {
+            return None;
+        };
+        let (client, provider) = (own.tag, spot.other(chance)?.1.tag);
+        spot.and([
+            "class-map type security match-any C-tcp-22".into(),
+            "  match ipv4 tcp dport 22".into(),
+            "policy-map type security P-tcp-22".into(),
+            "  class C-tcp-22".into(),
+            "    permit".into(),
+            format!("vrf context {}", spot.tenant()?.vrf),
+            format!(
+                "  security contract source {client} destination {provider} policy P-tcp-22 bidir"
+            ),
+        ])
+    }),
+    hole("two scopes share a route distinguisher", |spot, chance| {
+        let ["rd", _] = spot.words()[..] else { return None };
+        spot.with(1, spot.other_distinguisher(chance)?)
+    }),
+    hole("a target is automatic", |spot, _| {
+        let ["route-target", way, ..] = spot.words()[..] else { return None };
+        let indent = &spot.text[..spot.text.find('r')?];
+        Some(vec![format!("{indent}route-target {way} auto")])
+    }),
+    hole("a target is dropped", |spot, _| spot.dropped("route-target export")),
+    hole("a neighbour is dropped", |spot, _| spot.dropped("remote-as")),
+    hole("a line that nobody knows", |spot, _| spot.and(["ip nat inside source list 7".into()])),
+];
+
+/// Whether the line takes an address into a group.
+fn selects(spot: &Spot<'_>) -> Option<()> {
+    spot.text.trim_start().starts_with("match connected-endpoints").then_some(())
+}
+
+fn group(tag: impl std::fmt::Display) -> String {
+    format!("security-group {tag} name J{tag}")
+}
+
+/// Whether the switch has VRFs at all: one without does not need to judge.
+fn holds_tenants(spot: &Spot<'_>) -> Option<()> {
+    spot.world.plan.devices.contains_key(&spot.device).then_some(())
+}
