@@ -15,19 +15,24 @@ const CHANGES: usize = 5_000;
 
 /// Measures every stage from documents to proof, then one job removed and added again.
 pub(crate) fn house(scales: &[Scale], table: &mut Table) {
-    let mut whole: Vec<(Scale, Duration)> = Vec::new();
+    let mut whole: Vec<(Scale, Duration, usize)> = Vec::new();
     for &scale in scales {
         eprintln!("  {} GPUs, {} jobs", scale.gpus, scale.jobs);
         let full = full(scale, table);
-        whole.push((scale, full.took));
+        whole.push((scale, full.took, full.bytes));
         changes(scale, full, table);
     }
     for pair in whole.windows(2) {
-        let [(small, before), (large, after)] = pair else { continue };
+        let [(small, before, small_text), (large, after, large_text)] = pair else { continue };
         let growth = after.as_secs_f64() / before.as_secs_f64();
-        let size = f64::from(large.gpus) / f64::from(small.gpus);
-        let what = format!("house: cost for a GPU, beside {}", small.name);
-        table.add_at_most(&what, Some(*large), Figure::Times(growth / size), Figure::Times(1.2));
+        for (unit, size) in [
+            ("GPU", f64::from(large.gpus) / f64::from(small.gpus)),
+            ("byte of text", *large_text as f64 / *small_text as f64),
+        ] {
+            let what = format!("house: cost for a {unit}, beside {}", small.name);
+            let bound = Figure::Times(1.2);
+            table.add_at_most(&what, Some(*large), Figure::Times(growth / size), bound);
+        }
     }
 }
 
@@ -37,6 +42,7 @@ struct Full {
     planner: Planner,
     verifier: Verifier,
     took: Duration,
+    bytes: usize,
 }
 
 fn full(scale: Scale, table: &mut Table) -> Full {
@@ -101,7 +107,7 @@ fn full(scale: Scale, table: &mut Table) -> Full {
     if let Some(peak) = peak.end() {
         table.add_at_most("house: memory", Some(scale), peak, Figure::mebibytes(4096));
     }
-    Full { intent, planner, verifier, took }
+    Full { intent, planner, verifier, took, bytes }
 }
 
 fn read_all(artifacts: &[Artifact]) -> Vec<Vec<read::Reading>> {

@@ -58,7 +58,7 @@ pub const HARMLESS: &[Harmless] = &[
         name: "an ignored line at the end",
         change: |artifact, chance| {
             let line = match artifact.dialect {
-                Dialect::Nxos => "fabric forwarding anycast-gateway-mac 0200.0000.0002\n",
+                Dialect::Nxos => "feature dhcp\n",
                 Dialect::Frr => "log syslog informational\n",
                 Dialect::Linux | Dialect::Table => "# the end\n",
             };

@@ -199,6 +199,7 @@ impl Act {
                 step.unreachable.iter().any(|silent| silent == name.as_str())
             })
             .collect();
+        assert_eq!(silent.len(), step.unreachable.len(), "devices that do not answer exist");
         silent.iter().for_each(|device| self.fabric.cut(*device));
         let applied = apply::apply(cleared, &mut self.fabric);
         silent.iter().for_each(|device| self.fabric.mend(*device));

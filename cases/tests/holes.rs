@@ -67,8 +67,8 @@ fn in_worlds<T>(
     panic!("some kinds were not possible often enough; of each are left: {left:?}");
 }
 
-/// Why a hole counts as missed; none if some finding names its device, be it by a
-/// line of it.
+/// Why a hole counts as missed; none if some finding names its device, be it by one
+/// of its lines.
 fn why_missed(world: &World, wound: &Wound, whole: bool) -> Option<String> {
     let findings = findings(world, &as_held(wound.artifacts.clone(), whole));
     let named = findings.iter().any(|finding| finding.devices().contains(&wound.device));

@@ -31,7 +31,7 @@ impl Verifier {
         let mut members: Vec<(&DomainKey, &Domain)> = Vec::with_capacity(keys.len());
         for key in keys {
             let alone = members.last().is_none_or(|(last, _)| last.0 != key.0);
-            members.push((key, self.index.domains.get(key).filter(|_| alone)?));
+            members.push((key, self.index.domain(key).filter(|_| alone)?));
         }
         let tag = self.common_tag(job, ports, &members)?;
         if members.len() == 1 {

@@ -36,7 +36,8 @@ pub(crate) type Ports = SmallVec<[(DeviceId, Port); 1]>;
 /// Where things are, over all devices.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    pub(crate) domains: BTreeMap<DomainKey, Domain>,
+    /// By device: its bridge domains.
+    pub(crate) domains: Vec<BTreeMap<Bridge, Domain>>,
     pub(crate) importers: BTreeMap<RouteTarget, BTreeSet<(DeviceId, Scope)>>,
     pub(crate) exporters: BTreeMap<RouteTarget, BTreeSet<(DeviceId, Scope)>>,
     pub(crate) rds: BTreeMap<RouteDistinguisher, BTreeSet<(DeviceId, Scope)>>,
@@ -50,6 +51,20 @@ pub(crate) struct Index {
 }
 
 impl Index {
+    /// An empty index of so many devices.
+    pub(crate) fn of(devices: usize) -> Self {
+        Self {
+            domains: vec![BTreeMap::new(); devices],
+            tenants: vec![BTreeMap::new(); devices],
+            ..Self::default()
+        }
+    }
+
+    /// What the lines about a bridge domain came to.
+    pub(crate) fn domain(&self, key: &DomainKey) -> Option<&Domain> {
+        self.domains[key.0.index()].get(&key.1)
+    }
+
     /// The tenants in a VRF of a device.
     pub(crate) fn tenants_in(
         &self,

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::net::Ipv4Addr;
 
 use model::{Consent, DeviceId, Dialect, RouteDistinguisher, RouteTarget, TenantName, VrfName};
-use read::{Bridge, Scope};
+use read::Scope;
 use wire::Tag;
 
 use crate::cross::{Crossings, Who, who};
@@ -107,7 +107,7 @@ impl Verifier {
         {
             self.weak(judgement, Some(*device), Weakness::Learns(*vni), tunnel.learns.ats());
         }
-        let Some(domain) = self.index.domains.get(key) else {
+        let Some(domain) = self.index.domain(key) else {
             return;
         };
         if lines.vrf.is_empty() && !domain.seats.is_empty() {
@@ -300,11 +300,13 @@ impl Verifier {
         exporters: &BTreeSet<(DeviceId, Scope)>,
         judgement: &mut Judgement,
     ) {
-        let importing: Vec<DomainKey> =
-            importers.iter().flat_map(|at| self.segment_domains(at)).collect();
-        let exporting: Vec<DomainKey> =
-            exporters.iter().flat_map(|at| self.segment_domains(at)).collect();
-        let mut owners = importing.iter().chain(&exporting).flat_map(|key| self.seats(key));
+        let domains = |scopes: &BTreeSet<(DeviceId, Scope)>| -> Vec<DomainKey> {
+            scopes.iter().flat_map(|at| self.segment_domains(at)).collect()
+        };
+        let importing = domains(importers);
+        let exporting = if importers == exporters { importing.clone() } else { domains(exporters) };
+        let others = if importers == exporters { &[] } else { exporting.as_slice() };
+        let mut owners = importing.iter().chain(others).flat_map(|key| self.seats(key));
         let first = owners.next().map(|seat| seat.owner);
         if owners.all(|seat| Some(seat.owner) == first && seat.owner.is_some()) {
             return;
@@ -366,7 +368,7 @@ impl Verifier {
     pub(crate) fn tag_line(&self, key: &DomainKey, seat: &Seat) -> Option<At> {
         let facts = self.facts(key.0);
         if self.world.is_switch(key.0) {
-            let vrf = self.index.domains.get(key)?.vrf.as_ref()?;
+            let vrf = self.index.domain(key)?.vrf.as_ref()?;
             let mut groups = facts.groups(vrf, seat.address?);
             return groups.find(|(tag, _)| Some(*tag) == seat.tag).map(|(_, at)| *at);
         }
@@ -455,12 +457,7 @@ impl Verifier {
     }
 
     pub(crate) fn domains_on(&self, device: DeviceId) -> impl Iterator<Item = DomainKey> {
-        let first = (device, Bridge(Default::default()));
-        self.index
-            .domains
-            .range(first..)
-            .map(|(key, _)| key.clone())
-            .take_while(move |key| key.0 == device)
+        self.index.domains[device.index()].keys().map(move |bridge| (device, bridge.clone()))
     }
 
     fn domains_tagged(&self, tag: Tag) -> impl Iterator<Item = &DomainKey> {
@@ -468,7 +465,7 @@ impl Verifier {
     }
 
     pub(crate) fn seats(&self, key: &DomainKey) -> impl Iterator<Item = &Seat> {
-        self.index.domains.get(key).into_iter().flat_map(|domain| &domain.seats)
+        self.index.domain(key).into_iter().flat_map(|domain| &domain.seats)
     }
 
     fn tag_owners(&self, tag: Tag) -> BTreeSet<Who> {

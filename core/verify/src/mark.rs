@@ -160,7 +160,7 @@ impl Verifier {
 
     pub(crate) fn mark_tag_owners(&mut self, tag: Tag) {
         for key in self.index.tags.get(&tag).into_iter().flatten() {
-            let seats = self.index.domains.get(key).map(|domain| &domain.seats);
+            let seats = self.index.domain(key).map(|domain| &domain.seats);
             let mut last = None;
             for seat in seats.into_iter().flatten() {
                 if seat.owner.is_some() && last != seat.owner {
@@ -173,7 +173,7 @@ impl Verifier {
 
     pub(crate) fn mark_job_vrfs(&mut self, job: JobId) {
         for key in self.index.jobs.get(&job).into_iter().flatten() {
-            if let Some(vrf) = self.index.domains.get(key).and_then(|domain| domain.vrf.clone()) {
+            if let Some(vrf) = self.index.domain(key).and_then(|domain| domain.vrf.clone()) {
                 self.dirty.vrfs.insert((key.0, vrf));
             }
         }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use model::{JobName, Service};
+use model::{DeviceId, JobName, Service};
 use wire::{Tag, Vni};
 
 use crate::device::Rule;
@@ -54,14 +54,17 @@ impl Verifier {
     #[must_use]
     pub fn meetings(&self) -> Vec<Meeting> {
         let mut meetings: BTreeMap<Ground, Vec<Endpoint>> = BTreeMap::new();
-        for (key, domain) in &self.index.domains {
-            let lines = self.world.devices[key.0.index()].bridges.get(&key.1);
-            let Some(vni) = lines.and_then(|lines| lines.vni.first()) else {
-                continue;
-            };
-            for seat in &domain.seats {
-                let ground = Ground::Segment { vni: *vni, tag: seat.tag };
-                meetings.entry(ground).or_default().push(self.endpoint(key.0, seat.port));
+        for (position, domains) in self.index.domains.iter().enumerate() {
+            let facts = &self.world.devices[position];
+            let device = DeviceId(u32::try_from(position).unwrap_or(u32::MAX));
+            for (bridge, domain) in domains {
+                let lines = facts.bridges.get(bridge);
+                let Some(vni) = lines.and_then(|lines| lines.vni.first()) else { continue };
+                for seat in &domain.seats {
+                    let ground = Ground::Segment { vni: *vni, tag: seat.tag };
+                    let members = meetings.entry(ground).or_default();
+                    members.push(self.endpoint(device, seat.port));
+                }
             }
         }
         for rule in self.rules() {

@@ -93,7 +93,7 @@ impl Verifier {
             sheet_ids: BTreeMap::new(),
             sheets: Vec::new(),
             held: BTreeMap::new(),
-            index: Index { tenants: vec![BTreeMap::new(); count], ..Index::default() },
+            index: Index::of(count),
             half: BTreeMap::new(),
             dirty: Dirty::default(),
             findings: BTreeMap::new(),
@@ -166,6 +166,7 @@ impl Verifier {
     ) {
         let id = self.sheet_id(device, dialect, part);
         let was = !self.sheets[id as usize].is_empty();
+        let was_strange = self.sheets[id as usize].is_strange();
         let gone = std::mem::take(&mut self.sheets[id as usize].claims);
         for claim in &gone {
             self.turn(device, id, claim, Turn::Goes);
@@ -179,7 +180,9 @@ impl Verifier {
         sheet.unknown = unknown;
         let is = !sheet.is_empty();
         self.count_held(device, dialect, was, is);
-        self.dirty.places.insert(Spotted::Sheet(id));
+        if was_strange || self.sheets[id as usize].is_strange() {
+            self.dirty.places.insert(Spotted::Sheet(id));
+        }
     }
 
     /// Judges what changed since the last time, and tells all that is not as it must be.
@@ -252,7 +255,7 @@ impl Verifier {
 
     fn settle_bridge(&mut self, key: DomainKey) {
         let new = self.resolve(&key);
-        let old = self.index.domains.remove(&key).unwrap_or_default();
+        let old = self.index.domains[key.0.index()].remove(&key.1).unwrap_or_default();
         self.unindex(&key, &old);
         self.enindex(&key, &new);
         self.mark_domain(&key, &old);
@@ -262,7 +265,7 @@ impl Verifier {
             self.mark_targets(key.0, &Scope::Segment(*vni));
         }
         if !new.seats.is_empty() || new.vrf.is_some() {
-            self.index.domains.insert(key.clone(), new);
+            self.index.domains[key.0.index()].insert(key.1.clone(), new);
         }
         self.dirty.places.insert(Spotted::Bridge(key));
     }
@@ -272,7 +275,7 @@ impl Verifier {
         let facts = &self.world.devices[device.index()];
         let bridges = facts.vrfs.get(&vrf).map(|lines| &lines.bridges);
         for bridge in bridges.into_iter().flatten() {
-            let Some(domain) = self.index.domains.get(&(device, bridge.clone())) else {
+            let Some(domain) = self.index.domains[device.index()].get(bridge) else {
                 continue;
             };
             for seat in &domain.seats {
@@ -356,5 +359,9 @@ impl Verifier {
 impl Sheet {
     fn is_empty(&self) -> bool {
         self.claims.is_empty() && self.unknown.is_empty()
+    }
+
+    fn is_strange(&self) -> bool {
+        !self.unknown.is_empty()
     }
 }
