@@ -73,9 +73,10 @@ pub(crate) const HOLES: &[Hole] = &[
         else {
             return None;
         };
-        let service = match policy {
-            "P-tcp-2049" => Service { protocol: Protocol::Tcp, port: 2049 },
-            _ => Service { protocol: Protocol::Udp, port: 53 },
+        let service = if policy.ends_with("tcp-2049") {
+            Service { protocol: Protocol::Tcp, port: 2049 }
+        } else {
+            Service { protocol: Protocol::Udp, port: 53 }
         };
         spot.with(5, spot.unpermitted(client, service, chance)?)
     }),

@@ -35,10 +35,11 @@ fn a_tenant_part_tells_the_tunnel_of_routed_traffic() {
     check(
         TENANT,
         expect![[r#"
-        2: TunnelEnds(Vni(50017))
-        2: Tagged(Vni(50017))
-        2: TunnelFrom { vni: Vni(50017), address: 10.255.0.3 }
-    "#]],
+            2: RoutedTunnel { vrf: VrfName("t17"), vni: Vni(50017) }
+            2: TunnelEnds(Vni(50017))
+            2: Tagged(Vni(50017))
+            2: TunnelFrom { vni: Vni(50017), address: 10.255.0.3 }
+        "#]],
     );
 }
 

@@ -113,16 +113,17 @@ fn a_head_says_who_the_device_is_among_its_neighbours() {
     check(
         HEAD,
         expect![[r#"
-        16 AdvertisesEvpn
-        17 Vtep(10.255.0.1)
-        21 CableAddress(172.16.0.0)
-        25 LocalAs(Asn(4200000001))
-        28 Announces(10.255.0.1)
-        32 Neighbor { address: 172.16.0.1, remote: Asn(4200000100) }
-        33 UnderlayWith(172.16.0.1)
-        34 EvpnWith(172.16.0.1)
-        ignored [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 15, 19, 20, 22, 24, 26, 30, 35, 36]
-    "#]],
+             9 JudgesByGroups
+            16 AdvertisesEvpn
+            17 Vtep(10.255.0.1)
+            21 CableAddress(172.16.0.0)
+            25 LocalAs(Asn(4200000001))
+            28 Announces(10.255.0.1)
+            32 Neighbor { address: 172.16.0.1, remote: Asn(4200000100) }
+            33 UnderlayWith(172.16.0.1)
+            34 EvpnWith(172.16.0.1)
+            ignored [1, 2, 3, 4, 5, 6, 10, 11, 15, 19, 20, 22, 24, 26, 30, 35, 36]
+        "#]],
     );
 }
 
@@ -515,9 +516,7 @@ fn the_lines_that_are_none_of_our_business() {
         feature dhcp
         feature interface-vlan
         feature nv overlay
-        feature security-group
         feature vn-segment-vlan-based
-        system routing template-security-groups
         ip dhcp snooping
         ip dhcp snooping vlan *
         fabric forwarding anycast-gateway-mac *
@@ -614,10 +613,11 @@ proptest! {
 }
 
 /// What says nothing by itself: the first lines of blocks, and lines that count only with others.
-const SILENT: [&str; 17] = [
+const SILENT: [&str; 19] = [
     "address-family",
     "class",
     "evpn",
+    "feature security-group",
     "host-reachability protocol bgp",
     "interface",
     "ip address",
@@ -629,6 +629,7 @@ const SILENT: [&str; 17] = [
     "route-map UNCHANGED permit 10",
     "security-group",
     "source-interface",
+    "system routing template-security-groups",
     "vlan",
     "vni",
     "vrf",

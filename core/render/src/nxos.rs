@@ -333,13 +333,15 @@ fn write_consent(
         return Ok(());
     };
     let (protocol, port, vrf) = (service.protocol, service.port, &tenant.vrf);
+    // Maps of one name are one map on the device, so each job has its own.
+    let own = if client == name { source.tag } else { destination.tag };
     write!(
         out,
         "\
-class-map type security match-any C-{protocol}-{port}
+class-map type security match-any C-{own}-{protocol}-{port}
   match ipv4 {protocol} dport {port}
-policy-map type security P-{protocol}-{port}
-  class C-{protocol}-{port}
+policy-map type security P-{own}-{protocol}-{port}
+  class C-{own}-{protocol}-{port}
     permit
 vrf context {vrf}
 "
@@ -355,7 +357,7 @@ vrf context {vrf}
     }
     writeln!(
         out,
-        "  security contract source {} destination {} policy P-{protocol}-{port} bidir",
+        "  security contract source {} destination {} policy P-{own}-{protocol}-{port} bidir",
         source.tag, destination.tag
     )
 }

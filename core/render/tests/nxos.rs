@@ -239,63 +239,63 @@ fn a_job_is_a_segment_with_its_group_ports_and_contracts() {
         LEAF,
         "job acme/research/train",
         expect![[r#"
-        vlan 100
-          name J1001
-          vn-segment 101001
-        interface Vlan100
-          description acme/research/train
-          no shutdown
-          mtu 9216
-          vrf member t17
-          ip address 10.1.0.1/28
-          fabric forwarding mode anycast-gateway
-        interface nve1
-          member vni 101001
-            suppress-arp
-            ingress-replication protocol bgp
-        evpn
-          vni 101001 l2
-            rd 10.255.0.1:1001
-            route-target import 65000:101001
-            route-target export 65000:101001
-        ip dhcp snooping vlan 100
-        security-group 1001 name J1001
-          type layer4-7
-          match connected-endpoints vrf t17 ipv4 10.1.0.2/32
-          match connected-endpoints vrf t17 ipv4 10.1.0.3/32
-        interface Ethernet1/5
-          description n1 nic 0
-          switchport
-          switchport access vlan 100
-          mtu 9216
-          ip verify source dhcp-snooping-vlan
-          no shutdown
-        ip source binding 10.1.0.2 0200.0000.0005 vlan 100 interface Ethernet1/5
-        interface Ethernet1/6
-          description n1 nic 1
-          switchport
-          switchport access vlan 100
-          mtu 9216
-          ip verify source dhcp-snooping-vlan
-          no shutdown
-        ip source binding 10.1.0.3 0200.0000.0006 vlan 100 interface Ethernet1/6
-        class-map type security match-any C-tcp-2049
-          match ipv4 tcp dport 2049
-        policy-map type security P-tcp-2049
-          class C-tcp-2049
-            permit
-        vrf context t17
-          address-family ipv4 unicast
-            route-target import 65000:50018 evpn
-          security contract source 1001 destination 2001 policy P-tcp-2049 bidir
-        class-map type security match-any C-udp-53
-          match ipv4 udp dport 53
-        policy-map type security P-udp-53
-          class C-udp-53
-            permit
-        vrf context t17
-          security contract source 1001 destination 1002 policy P-udp-53 bidir
-    "#]],
+            vlan 100
+              name J1001
+              vn-segment 101001
+            interface Vlan100
+              description acme/research/train
+              no shutdown
+              mtu 9216
+              vrf member t17
+              ip address 10.1.0.1/28
+              fabric forwarding mode anycast-gateway
+            interface nve1
+              member vni 101001
+                suppress-arp
+                ingress-replication protocol bgp
+            evpn
+              vni 101001 l2
+                rd 10.255.0.1:1001
+                route-target import 65000:101001
+                route-target export 65000:101001
+            ip dhcp snooping vlan 100
+            security-group 1001 name J1001
+              type layer4-7
+              match connected-endpoints vrf t17 ipv4 10.1.0.2/32
+              match connected-endpoints vrf t17 ipv4 10.1.0.3/32
+            interface Ethernet1/5
+              description n1 nic 0
+              switchport
+              switchport access vlan 100
+              mtu 9216
+              ip verify source dhcp-snooping-vlan
+              no shutdown
+            ip source binding 10.1.0.2 0200.0000.0005 vlan 100 interface Ethernet1/5
+            interface Ethernet1/6
+              description n1 nic 1
+              switchport
+              switchport access vlan 100
+              mtu 9216
+              ip verify source dhcp-snooping-vlan
+              no shutdown
+            ip source binding 10.1.0.3 0200.0000.0006 vlan 100 interface Ethernet1/6
+            class-map type security match-any C-1001-tcp-2049
+              match ipv4 tcp dport 2049
+            policy-map type security P-1001-tcp-2049
+              class C-1001-tcp-2049
+                permit
+            vrf context t17
+              address-family ipv4 unicast
+                route-target import 65000:50018 evpn
+              security contract source 1001 destination 2001 policy P-1001-tcp-2049 bidir
+            class-map type security match-any C-1001-udp-53
+              match ipv4 udp dport 53
+            policy-map type security P-1001-udp-53
+              class C-1001-udp-53
+                permit
+            vrf context t17
+              security contract source 1001 destination 1002 policy P-1001-udp-53 bidir
+        "#]],
     );
 }
 
@@ -305,47 +305,47 @@ fn the_provider_has_the_same_contract_in_its_own_vrf() {
         LEAF_ABOVE_A_HOST,
         "job store/files",
         expect![[r#"
-        vlan 7
-          name J2001
-          vn-segment 102001
-        interface Vlan7
-          description store/files
-          no shutdown
-          mtu 9216
-          vrf member t18
-          ip address 10.9.0.1/29
-          fabric forwarding mode anycast-gateway
-        interface nve1
-          member vni 102001
-            suppress-arp
-            ingress-replication protocol bgp
-        evpn
-          vni 102001 l2
-            rd 10.255.0.2:2001
-            route-target import 65000:102001
-            route-target export 65000:102001
-        ip dhcp snooping vlan 7
-        security-group 2001 name J2001
-          type layer4-7
-          match connected-endpoints vrf t18 ipv4 10.9.0.2/32
-        interface Ethernet1/9
-          description n1 nic 0
-          switchport
-          switchport access vlan 7
-          mtu 9216
-          ip verify source dhcp-snooping-vlan
-          no shutdown
-        ip source binding 10.9.0.2 0200.0000.0009 vlan 7 interface Ethernet1/9
-        class-map type security match-any C-tcp-2049
-          match ipv4 tcp dport 2049
-        policy-map type security P-tcp-2049
-          class C-tcp-2049
-            permit
-        vrf context t18
-          address-family ipv4 unicast
-            route-target import 65000:50017 evpn
-          security contract source 1001 destination 2001 policy P-tcp-2049 bidir
-    "#]],
+            vlan 7
+              name J2001
+              vn-segment 102001
+            interface Vlan7
+              description store/files
+              no shutdown
+              mtu 9216
+              vrf member t18
+              ip address 10.9.0.1/29
+              fabric forwarding mode anycast-gateway
+            interface nve1
+              member vni 102001
+                suppress-arp
+                ingress-replication protocol bgp
+            evpn
+              vni 102001 l2
+                rd 10.255.0.2:2001
+                route-target import 65000:102001
+                route-target export 65000:102001
+            ip dhcp snooping vlan 7
+            security-group 2001 name J2001
+              type layer4-7
+              match connected-endpoints vrf t18 ipv4 10.9.0.2/32
+            interface Ethernet1/9
+              description n1 nic 0
+              switchport
+              switchport access vlan 7
+              mtu 9216
+              ip verify source dhcp-snooping-vlan
+              no shutdown
+            ip source binding 10.9.0.2 0200.0000.0009 vlan 7 interface Ethernet1/9
+            class-map type security match-any C-2001-tcp-2049
+              match ipv4 tcp dport 2049
+            policy-map type security P-2001-tcp-2049
+              class C-2001-tcp-2049
+                permit
+            vrf context t18
+              address-family ipv4 unicast
+                route-target import 65000:50017 evpn
+              security contract source 1001 destination 2001 policy P-2001-tcp-2049 bidir
+        "#]],
     );
 }
 
@@ -355,45 +355,45 @@ fn a_consent_with_a_job_that_is_not_planned_opens_nothing() {
         LEAF_ABOVE_A_HOST,
         "job acme/research/names",
         expect![[r#"
-        vlan 8
-          name J1002
-          vn-segment 101002
-        interface Vlan8
-          description acme/research/names
-          no shutdown
-          mtu 9216
-          vrf member t17
-          ip address 10.1.1.1/30
-          fabric forwarding mode anycast-gateway
-        interface nve1
-          member vni 101002
-            suppress-arp
-            ingress-replication protocol bgp
-        evpn
-          vni 101002 l2
-            rd 10.255.0.2:1002
-            route-target import 65000:101002
-            route-target export 65000:101002
-        ip dhcp snooping vlan 8
-        security-group 1002 name J1002
-          type layer4-7
-          match connected-endpoints vrf t17 ipv4 10.1.1.2/32
-        interface Ethernet1/10
-          description n1 nic 0
-          switchport
-          switchport access vlan 8
-          mtu 9216
-          ip verify source dhcp-snooping-vlan
-          no shutdown
-        ip source binding 10.1.1.2 0200.0000.000a vlan 8 interface Ethernet1/10
-        class-map type security match-any C-udp-53
-          match ipv4 udp dport 53
-        policy-map type security P-udp-53
-          class C-udp-53
-            permit
-        vrf context t17
-          security contract source 1001 destination 1002 policy P-udp-53 bidir
-    "#]],
+            vlan 8
+              name J1002
+              vn-segment 101002
+            interface Vlan8
+              description acme/research/names
+              no shutdown
+              mtu 9216
+              vrf member t17
+              ip address 10.1.1.1/30
+              fabric forwarding mode anycast-gateway
+            interface nve1
+              member vni 101002
+                suppress-arp
+                ingress-replication protocol bgp
+            evpn
+              vni 101002 l2
+                rd 10.255.0.2:1002
+                route-target import 65000:101002
+                route-target export 65000:101002
+            ip dhcp snooping vlan 8
+            security-group 1002 name J1002
+              type layer4-7
+              match connected-endpoints vrf t17 ipv4 10.1.1.2/32
+            interface Ethernet1/10
+              description n1 nic 0
+              switchport
+              switchport access vlan 8
+              mtu 9216
+              ip verify source dhcp-snooping-vlan
+              no shutdown
+            ip source binding 10.1.1.2 0200.0000.000a vlan 8 interface Ethernet1/10
+            class-map type security match-any C-1002-udp-53
+              match ipv4 udp dport 53
+            policy-map type security P-1002-udp-53
+              class C-1002-udp-53
+                permit
+            vrf context t17
+              security contract source 1001 destination 1002 policy P-1002-udp-53 bidir
+        "#]],
     );
 }
 

@@ -161,7 +161,8 @@ pub(crate) struct Table {
     denies: Lines<()>,
     pub(crate) passes: Lines<()>,
     pub(crate) spaces: BTreeMap<Vni, Lines<VrfName>>,
-    pub(crate) peers: BTreeMap<VrfName, BTreeMap<Ipv4Addr, Lines<Peers>>>,
+    /// By space: runs by their tag and first address.
+    pub(crate) peers: BTreeMap<VrfName, BTreeMap<(Tag, Ipv4Addr), Lines<Peers>>>,
     pub(crate) permits: BTreeMap<VrfName, Lines<Rule>>,
 }
 
@@ -170,7 +171,6 @@ pub(crate) struct Table {
 pub(crate) struct Peers {
     pub(crate) last: Ipv4Addr,
     pub(crate) vtep: Ipv4Addr,
-    pub(crate) tag: Tag,
 }
 
 /// Whether a line comes or goes.
@@ -274,8 +274,8 @@ impl Device {
                     self.table.peers.insert(space.clone(), BTreeMap::new());
                 }
                 if let Some(peers) = self.table.peers.get_mut(space) {
-                    let run = Peers { last: *last, vtep: *vtep, tag: *tag };
-                    turn_in(peers, *first, run, at, turn);
+                    let run = Peers { last: *last, vtep: *vtep };
+                    turn_in(peers, (*tag, *first), run, at, turn);
                 }
             }
             Fact::TablePermit { space, client, provider, service } => {
@@ -387,6 +387,18 @@ impl Device {
     /// Whether tunnels with this VNI carry tags.
     pub(crate) fn tagged(&self, vni: Vni) -> bool {
         self.tunnels.get(&vni).is_some_and(|tunnel| !tunnel.tagged.is_empty())
+    }
+
+    /// The runs of a tag in a space, in the order of their addresses.
+    pub(crate) fn runs_of(
+        &self,
+        space: &VrfName,
+        tag: Tag,
+    ) -> impl Iterator<Item = (Ipv4Addr, &Line<Peers>)> {
+        let of_tag = (tag, Ipv4Addr::UNSPECIFIED)..=(tag, Ipv4Addr::BROADCAST);
+        let peers = self.table.peers.get(space);
+        let runs = peers.into_iter().flat_map(move |peers| peers.range(of_tag.clone()));
+        runs.flat_map(|((_, first), lines)| lines.iter().map(move |line| (*first, line)))
     }
 
     /// Whether the packet program drops what no entry allows.

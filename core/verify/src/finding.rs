@@ -3,7 +3,7 @@ use std::net::Ipv4Addr;
 
 use model::{
     Artifact, DeviceId, Dialect, Fleet, JobName, Part, Port, RouteDistinguisher, RouteTarget,
-    Service, VrfName,
+    Service, TenantName, VrfName,
 };
 use read::{Bridge, Scope};
 use wire::{Tag, Vni};
@@ -124,8 +124,14 @@ pub enum Weakness {
     SharedDistinguisher { rd: RouteDistinguisher, first: Place, second: Place },
     /// Nobody exports what is imported.
     DeadImport { scope: Scope, target: RouteTarget },
-    /// The VRF imports another tenant's routes without a consent.
-    Joined { vrf: VrfName, target: RouteTarget, exporter: Place },
+    /// A scope of one owner imports another's routes without a consent.
+    Joined { scope: Scope, ours: String, target: RouteTarget, exporter: Place, theirs: String },
+    /// Two tenants are in one VRF.
+    SharedVrf { vrf: VrfName, first: TenantName, second: TenantName },
+    /// Two jobs are in one bridge domain.
+    SharedBridge { bridge: Bridge, first: Endpoint, second: Endpoint },
+    /// Two owners use one VNI.
+    SharedVni { vni: Vni, first: String, second: String },
     /// Two jobs use one tag.
     SharedTag { tag: Tag, first: JobName, second: JobName },
     /// One address is bound in two places of a VRF.
@@ -140,14 +146,28 @@ pub enum Weakness {
     Unowned { port: Port, bridge: Bridge },
     /// The bridge domain is in no VRF, so no group policy judges it.
     Unrouted(Bridge),
-    /// Addresses behind this segment are learned from packets.
+    /// Something is routed in the VRF, which has no VNI.
+    NoVni(VrfName),
+    /// Addresses behind this VNI are learned from packets.
     Learns(Vni),
+    /// Tunnels with this VNI carry no tags.
+    Untagged(Vni),
+    /// Tunnels with this VNI come from another address than the device's own.
+    StrangeSource { vni: Vni, from: Ipv4Addr },
+    /// The packet program judges frames with this VNI elsewhere than they are routed.
+    StrangeSpace { vni: Vni, vrf: VrfName },
+    /// The packet program expects addresses where they are not.
+    StrangePeers { first: Ipv4Addr, last: Ipv4Addr, vtep: Ipv4Addr, tag: Tag },
+    /// The port is bound in a bridge domain that it is not attached to.
+    Misbound { port: Port, bridge: Bridge },
+    /// The packet program lets a port speak that nobody owns.
+    UnownedEntry(Port),
     /// A rule lets two groups speak whose owners did not both agree to that service.
     LooseRule { client: Tag, provider: Tag, service: Service },
     /// Two lines say different things about the same.
     Contradiction { what: &'static str, first: String, second: String },
     /// One side names a neighbour that does not name it back.
-    HalfSession { neighbor: Ipv4Addr },
+    HalfSession { neighbor: Ipv4Addr, other: Option<DeviceId> },
 }
 
 /// A scope of one device.
@@ -188,7 +208,12 @@ impl Finding {
             Self::Breach(Breach { from, to, .. }) | Self::Severed(Severed { from, to, .. }) => {
                 devices.extend([from.device, to.device]);
             }
-            Self::Weak(weak) => devices.extend(weak.device),
+            Self::Weak(weak) => {
+                devices.extend(weak.device);
+                if let Weakness::HalfSession { other, .. } = weak.weakness {
+                    devices.extend(other);
+                }
+            }
         }
         devices.sort_unstable();
         devices.dedup();
@@ -271,6 +296,9 @@ impl Weakness {
             Self::SharedDistinguisher { .. } => "shared-distinguisher",
             Self::DeadImport { .. } => "dead-import",
             Self::Joined { .. } => "joined",
+            Self::SharedVrf { .. } => "shared-vrf",
+            Self::SharedBridge { .. } => "shared-bridge",
+            Self::SharedVni { .. } => "shared-vni",
             Self::SharedTag { .. } => "shared-tag",
             Self::SharedAddress { .. } => "shared-address",
             Self::OpenVrf(_) => "open-vrf",
@@ -278,7 +306,14 @@ impl Weakness {
             Self::Unguarded(_) => "unguarded",
             Self::Unowned { .. } => "unowned",
             Self::Unrouted(_) => "unrouted",
+            Self::NoVni(_) => "no-vni",
             Self::Learns(_) => "learns",
+            Self::Untagged(_) => "untagged",
+            Self::StrangeSource { .. } => "strange-source",
+            Self::StrangeSpace { .. } => "strange-space",
+            Self::StrangePeers { .. } => "strange-peers",
+            Self::Misbound { .. } => "misbound",
+            Self::UnownedEntry(_) => "unowned-entry",
             Self::LooseRule { .. } => "loose-rule",
             Self::Contradiction { .. } => "contradiction",
             Self::HalfSession { .. } => "half-session",
@@ -309,10 +344,21 @@ impl Weak {
             Weakness::DeadImport { scope, target } => {
                 format!("{} imports {target}, which nobody exports", Named(scope))
             }
-            Weakness::Joined { vrf, target, exporter } => format!(
-                "VRF {vrf} imports {target} of {} without a consent of both owners",
+            Weakness::Joined { scope, ours, target, exporter, theirs } => format!(
+                "{} of {ours} imports {target} of {theirs} in {} without a consent of both",
+                Named(scope),
                 exporter.show(fleet)
             ),
+            Weakness::SharedVrf { vrf, first, second } => {
+                format!("{first} and {second} are both in VRF {vrf}")
+            }
+            Weakness::SharedBridge { bridge, first, second } => {
+                let (first, second) = (first.show(fleet), second.show(fleet));
+                format!("{first} and {second} are both in bridge domain {bridge}")
+            }
+            Weakness::SharedVni { vni, first, second } => {
+                format!("VNI {vni} is used by {first} and by {second}")
+            }
             Weakness::SharedTag { tag, first, second } => {
                 format!("tag {tag} is used by {first} and by {second}")
             }
@@ -330,8 +376,28 @@ impl Weak {
             Weakness::Unrouted(bridge) => {
                 format!("{bridge} is in no VRF, so no group policy judges it")
             }
+            Weakness::NoVni(vrf) => format!("something is routed in VRF {vrf}, which has no VNI"),
             Weakness::Learns(vni) => {
-                format!("segment {vni} learns addresses from packets instead of from EVPN")
+                format!("VNI {vni} learns addresses from packets instead of from EVPN")
+            }
+            Weakness::Untagged(vni) => format!("tunnels with VNI {vni} carry no tags"),
+            Weakness::StrangeSource { vni, from } => {
+                format!(
+                    "tunnels with VNI {vni} come from {from}, not from the device's own address"
+                )
+            }
+            Weakness::StrangeSpace { vni, vrf } => {
+                format!("the packet program does not judge VNI {vni} in the space of VRF {vrf}")
+            }
+            Weakness::StrangePeers { first, last, vtep, tag } => format!(
+                "the packet program expects {first} to {last} behind {vtep} with tag {tag}, \
+                 where they are not"
+            ),
+            Weakness::Misbound { port, bridge } => {
+                format!("{port} is bound in {bridge}, which it is not attached to")
+            }
+            Weakness::UnownedEntry(port) => {
+                format!("the packet program lets {port} speak, which belongs to nobody")
             }
             Weakness::LooseRule { client, provider, service } => format!(
                 "a rule lets group {client} speak to group {provider} at {service} \
@@ -340,7 +406,7 @@ impl Weak {
             Weakness::Contradiction { what, first, second } => {
                 format!("{what} is said to be {first} and to be {second}")
             }
-            Weakness::HalfSession { neighbor } => {
+            Weakness::HalfSession { neighbor, .. } => {
                 format!("neighbour {neighbor} does not name this device back, or not alike")
             }
         };

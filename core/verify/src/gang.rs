@@ -109,10 +109,11 @@ impl Verifier {
                 }
             }
         }
+        runs.sort_unstable_by_key(|run| run.first);
         Some(runs)
     }
 
-    /// Whether the packet program of a device knows all of the job that is elsewhere. A switch
+    /// Whether the packet program of a device knows exactly what of the job is elsewhere. A switch
     /// with groups needs to know nothing.
     fn knows_peers(&self, key: &DomainKey, job: JobId, tag: Tag, runs: &[Run]) -> bool {
         let facts = self.facts(key.0);
@@ -131,17 +132,11 @@ impl Verifier {
         if !own.map(|seat| &seat.port).all(in_space) {
             return false;
         }
-        let Some(peers) = facts.table.peers.get(space) else {
-            return false;
-        };
-        runs.iter().filter(|run| run.device != key.0).all(|run| {
-            let nearest = peers.range(..=run.first).next_back();
-            nearest.is_some_and(|(_, lines)| {
-                lines
-                    .values()
-                    .any(|held| held.last >= run.last && held.vtep == run.vtep && held.tag == tag)
-            })
-        })
+        let elsewhere = runs.iter().filter(|run| run.device != key.0);
+        let known = facts.runs_of(space, tag);
+        elsewhere
+            .map(|run| (run.first, run.last, run.vtep))
+            .eq(known.map(|(first, (peers, _))| (first, peers.last, peers.vtep)))
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use model::{DeviceId, Port, RouteDistinguisher, RouteTarget, TenantName, VrfName};
 use read::{Bridge, Fact, Scope};
 use smallvec::SmallVec;
-use wire::Tag;
+use wire::{Tag, Vni};
 
 use crate::device::{Lines, Rule};
 use crate::verifier::{JobId, Spotted, Verifier};
@@ -30,6 +30,13 @@ pub(crate) struct Seat {
     pub(crate) tag: Option<Tag>,
 }
 
+/// What a VNI is used for.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum VniUser {
+    Bridge(Bridge),
+    Vrf(VrfName),
+}
+
 /// The ports an address is bound to: nearly always one. In their order.
 pub(crate) type Ports = SmallVec<[(DeviceId, Port); 1]>;
 
@@ -44,6 +51,10 @@ pub(crate) struct Index {
     pub(crate) tags: BTreeMap<Tag, BTreeSet<DomainKey>>,
     pub(crate) jobs: BTreeMap<JobId, BTreeSet<DomainKey>>,
     pub(crate) addresses: BTreeMap<VrfName, BTreeMap<Ipv4Addr, Ports>>,
+    /// What each VNI is used for.
+    pub(crate) vnis: BTreeMap<Vni, BTreeSet<(DeviceId, VniUser)>>,
+    /// The packet programs, by space, that expect peers of each tag.
+    pub(crate) peers: BTreeMap<Tag, BTreeSet<(DeviceId, VrfName)>>,
     /// Where rules name each tag.
     pub(crate) rules: BTreeMap<Tag, BTreeSet<(DeviceId, VrfName)>>,
     /// By device: the tenants in each VRF, with the number of their bridge domains.
@@ -207,6 +218,10 @@ impl Verifier {
         }
         if changed {
             self.mark_targets(key.0, &Scope::Vrf(vrf.clone()));
+            if let Some(lines) = self.world.devices[key.0.index()].vrfs.get(vrf) {
+                let vnis = lines.vni.values().chain(lines.tunnels.values());
+                self.dirty.places.extend(vnis.copied().map(Spotted::Vni));
+            }
         }
     }
 
@@ -228,6 +243,27 @@ impl Verifier {
                 set(&mut self.index.rds, *rd, (device, scope.clone()), still);
                 if self.index.rds.get(rd).is_some_and(|users| users.len() > 1) {
                     self.dirty.places.insert(Spotted::Rd(*rd));
+                }
+            }
+            Fact::SegmentOf { bridge, vni } => {
+                let lines = facts.bridges.get(bridge);
+                let still = lines.is_some_and(|lines| lines.vni.values().any(|held| held == vni));
+                let user = (device, VniUser::Bridge(bridge.clone()));
+                set(&mut self.index.vnis, *vni, user, still);
+            }
+            Fact::VrfVni { vrf, vni } | Fact::RoutedTunnel { vrf, vni } => {
+                let still = facts.vrfs.get(vrf).is_some_and(|lines| {
+                    lines.vni.values().chain(lines.tunnels.values()).any(|held| held == vni)
+                });
+                let user = (device, VniUser::Vrf(vrf.clone()));
+                set(&mut self.index.vnis, *vni, user, still);
+            }
+            Fact::TablePeers { space, tag, .. } => {
+                // Only the first run of a tag and the last one change anything.
+                let mut runs = facts.runs_of(space, *tag);
+                let some = runs.next().is_some();
+                if runs.next().is_none() {
+                    set(&mut self.index.peers, *tag, (device, space.clone()), some);
                 }
             }
             Fact::Contract { vrf, client, provider, .. } => {

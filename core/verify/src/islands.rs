@@ -18,6 +18,8 @@ pub(crate) struct Islands {
 #[derive(Debug)]
 pub(crate) struct HalfSession {
     pub(crate) neighbor: Ipv4Addr,
+    /// The device that says it has this address.
+    pub(crate) other: Option<DeviceId>,
     pub(crate) said_at: Vec<At>,
 }
 
@@ -53,9 +55,16 @@ pub(crate) fn islands(devices: &[Device]) -> Islands {
             for other in &sessions {
                 join(&mut roots, id, *other);
             }
-            if sessions.is_empty() && !lines.remote.is_empty() {
+            let answers = |other: &DeviceId| {
+                let theirs = &devices[other.index()];
+                device.cables.contains_key(&mate(*neighbor))
+                    && names_rightly(theirs, mate(*neighbor), device)
+            };
+            if !sessions.iter().any(answers) && !lines.remote.is_empty() {
+                let other = at_address.get(neighbor).and_then(|there| there.first()).copied();
                 let said_at = lines.remote.ats().collect();
-                half.entry(id).or_default().push(HalfSession { neighbor: *neighbor, said_at });
+                let session = HalfSession { neighbor: *neighbor, other, said_at };
+                half.entry(id).or_default().push(session);
             }
         }
     }
@@ -70,6 +79,11 @@ fn names_rightly(device: &Device, address: Ipv4Addr, other: &Device) -> bool {
             && !lines.underlay.is_empty()
             && !lines.evpn.is_empty()
     })
+}
+
+/// The other end of a cable: the two share a /31 (RFC 3021).
+fn mate(address: Ipv4Addr) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(address) ^ 1)
 }
 
 fn join(roots: &mut [DeviceId], a: DeviceId, b: DeviceId) {

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::net::Ipv4Addr;
 
 use model::{Consent, DeviceId, Dialect, RouteDistinguisher, RouteTarget, TenantName, VrfName};
-use read::Scope;
-use wire::Tag;
+use read::{Bridge, Scope};
+use wire::{Tag, Vni};
 
 use crate::cross::{Crossings, Who, who};
 use crate::device::{At, Device, Lines, Rule};
@@ -33,6 +33,8 @@ impl Verifier {
             Spotted::Scope(device, scope) => self.judge_scope(*device, scope, &mut judgement),
             Spotted::Vrf(device, vrf) => self.judge_vrf(*device, vrf, &mut judgement),
             Spotted::Target(target) => self.judge_target(*target, &mut judgement),
+            Spotted::Vni(vni) => self.judge_vni(*vni, &mut judgement),
+            Spotted::Port(device, port) => self.judge_port(*device, *port, &mut judgement),
             Spotted::Tag(tag) => self.judge_tag(*tag, &mut judgement),
             Spotted::Job(job) => self.judge_job(*job, &mut judgement),
             Spotted::Rd(rd) => self.judge_rd(*rd, &mut judgement),
@@ -42,7 +44,7 @@ impl Verifier {
         judgement
     }
 
-    fn weak(
+    pub(crate) fn weak(
         &self,
         judgement: &mut Judgement,
         device: Option<DeviceId>,
@@ -85,7 +87,7 @@ impl Verifier {
 
     fn judge_sessions(&self, device: DeviceId, judgement: &mut Judgement) {
         for half in self.half.get(&device).into_iter().flatten() {
-            let weakness = Weakness::HalfSession { neighbor: half.neighbor };
+            let weakness = Weakness::HalfSession { neighbor: half.neighbor, other: half.other };
             self.weak(judgement, Some(device), weakness, half.said_at.iter().copied());
         }
     }
@@ -100,12 +102,7 @@ impl Verifier {
         self.contradiction(judgement, *device, "the VRF of a bridge domain", &lines.vrf);
         if let Some(vni) = lines.vni.first() {
             self.explicit_targets(*device, &Scope::Segment(*vni), &lines.vni, judgement);
-        }
-        if let Some(vni) = lines.vni.first()
-            && let Some(tunnel) = facts.tunnels.get(vni)
-            && !tunnel.learns.is_empty()
-        {
-            self.weak(judgement, Some(*device), Weakness::Learns(*vni), tunnel.learns.ats());
+            self.judge_tunnel(*device, *vni, lines.vrf.first(), judgement);
         }
         let Some(domain) = self.index.domain(key) else {
             return;
@@ -121,6 +118,13 @@ impl Verifier {
                 continue;
             };
             self.contradiction(judgement, *device, "the bridge domain of a port", &port.attached);
+            let elsewhere = |(held, ..): &&(Bridge, _, _)| {
+                held != bridge && port.attached.values().all(|attached| attached != held)
+            };
+            if let Some((strange, ..)) = port.bound.values().find(elsewhere) {
+                let weakness = Weakness::Misbound { port: seat.port, bridge: strange.clone() };
+                self.weak(judgement, Some(*device), weakness, port.bound.ats());
+            }
             if seat.owner.is_none() {
                 let weakness = Weakness::Unowned { port: seat.port, bridge: bridge.clone() };
                 self.weak(judgement, Some(*device), weakness, port.attached.ats());
@@ -137,8 +141,23 @@ impl Verifier {
         if owners.len() > 1 || (owners.contains(&None) && domain.seats.len() > 1) {
             judgement.walked = true;
             self.cross(key, key, &mut crossings);
+            self.weak_sharing(key, &domain.seats, judgement);
         }
         judgement.findings.extend(crossings.into_values());
+    }
+
+    /// Names two owners in one bridge domain.
+    fn weak_sharing(&self, key: &DomainKey, seats: &[Seat], judgement: &mut Judgement) {
+        let Some(first) = seats.first() else { return };
+        let Some(second) = seats.iter().find(|seat| who(key, seat) != who(key, first)) else {
+            return;
+        };
+        let ports = self.facts(key.0);
+        let lines = [first, second].into_iter().filter_map(|seat| ports.ports.get(&seat.port));
+        let ats: Vec<At> = lines.flat_map(|lines| lines.attached.ats()).collect();
+        let (first, second) = (self.endpoint(key.0, first.port), self.endpoint(key.0, second.port));
+        let weakness = Weakness::SharedBridge { bridge: key.1.clone(), first, second };
+        self.weak(judgement, Some(key.0), weakness, ats);
     }
 
     fn judge_scope(&self, device: DeviceId, scope: &Scope, judgement: &mut Judgement) {
@@ -163,6 +182,25 @@ impl Verifier {
         let Some(lines) = facts.vrfs.get(vrf) else { return };
         self.contradiction(judgement, device, "the VNI of a VRF", &lines.vni);
         self.contradiction(judgement, device, "the tunnel of a VRF", &lines.tunnels);
+        let mut tenants = self.index.tenants_in(device, vrf).cloned();
+        if let (Some(first), Some(second)) = (tenants.next(), tenants.next()) {
+            let weakness = Weakness::SharedVrf { vrf: vrf.clone(), first, second };
+            let bridges = lines.bridges.iter().filter_map(|bridge| facts.bridges.get(bridge));
+            let ats = bridges.flat_map(|lines| lines.vrf.ats());
+            self.weak(judgement, Some(device), weakness, ats);
+        }
+        if lines.vni.is_empty() && !lines.bridges.is_empty() {
+            let bridges = lines.bridges.iter().filter_map(|bridge| facts.bridges.get(bridge));
+            let ats = bridges.flat_map(|lines| lines.vrf.ats());
+            self.weak(judgement, Some(device), Weakness::NoVni(vrf.clone()), ats);
+        }
+        let mut vnis: Vec<Vni> =
+            lines.vni.values().chain(lines.tunnels.values()).copied().collect();
+        vnis.sort_unstable();
+        vnis.dedup();
+        for vni in vnis {
+            self.judge_tunnel(device, vni, Some(vrf), judgement);
+        }
         if !lines.vni.is_empty() {
             self.explicit_targets(device, &Scope::Vrf(vrf.clone()), &lines.vni, judgement);
         }
@@ -246,56 +284,74 @@ impl Verifier {
             exporters.iter().any(|(_, scope)| !is_segment(scope)),
         );
         let exporting = self.tenants_behind(exporters);
-        for (device, scope) in importers {
+        for at in importers {
+            let (device, scope) = at;
             if if is_segment(scope) { !exported.0 } else { !exported.1 } {
                 let weakness = Weakness::DeadImport { scope: scope.clone(), target };
                 let ats = self.import_at(*device, scope, target);
                 self.weak(judgement, Some(*device), weakness, ats);
-            } else if let Scope::Vrf(vrf) = scope {
-                self.judge_join(*device, vrf, target, &exporting, judgement);
+            } else {
+                self.judge_join(at, target, &exporting, judgement);
             }
         }
-        self.judge_segments(importers, exporters, judgement);
+        self.judge_segments(target, importers, exporters, judgement);
     }
 
-    /// The tenants in these VRFs, each with one VRF it is in.
+    /// The tenants in these VRFs, each with one VRF it has for itself. A VRF that two tenants
+    /// share is told of where it is.
     fn tenants_behind<'a>(
         &'a self,
         scopes: &'a BTreeSet<(DeviceId, Scope)>,
     ) -> BTreeMap<&'a TenantName, &'a (DeviceId, Scope)> {
         let mut tenants = BTreeMap::new();
         for at in scopes {
-            let Scope::Vrf(vrf) = &at.1 else { continue };
-            for tenant in self.index.tenants_in(at.0, vrf) {
+            if let Some(tenant) = self.only_tenant(at) {
                 tenants.entry(tenant).or_insert(at);
             }
         }
         tenants
     }
 
+    fn only_tenant(&self, (device, scope): &(DeviceId, Scope)) -> Option<&TenantName> {
+        let Scope::Vrf(vrf) = scope else { return None };
+        let mut tenants = self.index.tenants_in(*device, vrf);
+        tenants.next().filter(|_| tenants.next().is_none())
+    }
+
     /// A VRF may import only its own tenant's routes, and those of tenants it consents with.
     fn judge_join(
         &self,
-        device: DeviceId,
-        vrf: &VrfName,
+        at: &(DeviceId, Scope),
         target: RouteTarget,
         exporting: &BTreeMap<&TenantName, &(DeviceId, Scope)>,
         judgement: &mut Judgement,
     ) {
-        let strange = self.index.tenants_in(device, vrf).find_map(|ours| {
-            let mut others = exporting.iter();
-            others.find(|(theirs, _)| **theirs != ours && !self.consents.between(ours, theirs))
-        });
-        if let Some((_, (exporter, scope))) = strange {
-            let exporter = Place { device: *exporter, scope: scope.clone() };
-            let weakness = Weakness::Joined { vrf: vrf.clone(), target, exporter };
-            let ats = self.import_at(device, &Scope::Vrf(vrf.clone()), target);
-            self.weak(judgement, Some(device), weakness, ats);
+        let Some(ours) = self.only_tenant(at) else { return };
+        let strange = |theirs: &TenantName| theirs != ours && !self.consents.between(ours, theirs);
+        if let Some((theirs, exporter)) = exporting.iter().find(|(theirs, _)| strange(theirs)) {
+            let (ours, theirs) = (ours.to_string(), theirs.to_string());
+            self.weak_join(at, ours, target, exporter, theirs, judgement);
         }
+    }
+
+    fn weak_join(
+        &self,
+        (device, scope): &(DeviceId, Scope),
+        ours: String,
+        target: RouteTarget,
+        exporter: &(DeviceId, Scope),
+        theirs: String,
+        judgement: &mut Judgement,
+    ) {
+        let exporter = Place { device: exporter.0, scope: exporter.1.clone() };
+        let weakness = Weakness::Joined { scope: scope.clone(), ours, target, exporter, theirs };
+        let ats = self.import_at(*device, scope, target);
+        self.weak(judgement, Some(*device), weakness, ats);
     }
 
     fn judge_segments(
         &self,
+        target: RouteTarget,
         importers: &BTreeSet<(DeviceId, Scope)>,
         exporters: &BTreeSet<(DeviceId, Scope)>,
         judgement: &mut Judgement,
@@ -311,6 +367,22 @@ impl Verifier {
         if owners.all(|seat| Some(seat.owner) == first && seat.owner.is_some()) {
             return;
         }
+        let owner = |at: &(DeviceId, Scope)| {
+            let keys: Vec<DomainKey> = self.segment_domains(at).collect();
+            keys.iter().flat_map(|key| self.seats(key)).find_map(|seat| seat.owner)
+        };
+        for at in importers {
+            let Some(ours) = owner(at) else { continue };
+            let strange = exporters.iter().find_map(|exporter| {
+                let theirs = owner(exporter).filter(|theirs| *theirs != ours)?;
+                Some((exporter, theirs))
+            });
+            if let Some((exporter, theirs)) = strange {
+                let (ours, theirs) = (self.job_name(ours), self.job_name(theirs));
+                let (ours, theirs) = (ours.to_string(), theirs.to_string());
+                self.weak_join(at, ours, target, exporter, theirs, judgement);
+            }
+        }
         judgement.walked = true;
         let mut crossings = Crossings::new();
         for from in &importing {
@@ -322,6 +394,7 @@ impl Verifier {
     }
 
     fn judge_tag(&self, tag: Tag, judgement: &mut Judgement) {
+        self.judge_peers(tag, judgement);
         let owners = self.tag_owners(tag);
         if owners.len() < 2 {
             return;

@@ -3,6 +3,7 @@
 //! Takes: the claims of all devices, and who owns what. Gives: findings, or [`Cleared`].
 //! Never: trusts the plan; repairs anything.
 
+mod agree;
 mod consents;
 mod cross;
 mod device;

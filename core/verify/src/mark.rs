@@ -62,6 +62,7 @@ impl Verifier {
             }
             Fact::SegmentOf { bridge, vni } => {
                 self.mark_targets(device, &Scope::Segment(*vni));
+                self.dirty.places.insert(Spotted::Vni(*vni));
                 self.dirty.bridge(device, bridge);
             }
             Fact::RoutedIn { bridge, .. } | Fact::Gateway { bridge, .. } => {
@@ -76,9 +77,11 @@ impl Verifier {
             | Fact::TunnelFrom { vni, .. }
             | Fact::Learns(vni)
             | Fact::TableSpace { vni, .. } => self.mark_vni(device, *vni),
-            Fact::VrfVni { vrf, .. }
-            | Fact::RoutedTunnel { vrf, .. }
-            | Fact::DeniesByDefault(vrf)
+            Fact::VrfVni { vrf, vni } | Fact::RoutedTunnel { vrf, vni } => {
+                self.dirty.places.insert(Spotted::Vni(*vni));
+                self.dirty.vrfs.insert((device, vrf.clone()));
+            }
+            Fact::DeniesByDefault(vrf)
             | Fact::Contract { vrf, .. }
             | Fact::TablePermit { space: vrf, .. } => {
                 self.dirty.vrfs.insert((device, vrf.clone()));
@@ -111,7 +114,9 @@ impl Verifier {
         if let Some(tunnel) = facts.tunnels.get(&vni) {
             tunnel.bridges.iter().for_each(|bridge| self.dirty.bridge(device, bridge));
         }
-        let carrying = facts.vrfs.iter().filter(|(_, lines)| lines.vni.first() == Some(&vni));
+        let carrying = facts.vrfs.iter().filter(|(_, lines)| {
+            lines.vni.values().chain(lines.tunnels.values()).any(|held| *held == vni)
+        });
         self.dirty.vrfs.extend(carrying.map(|(vrf, _)| (device, vrf.clone())));
     }
 
@@ -133,9 +138,13 @@ impl Verifier {
     }
 
     pub(crate) fn mark_port(&mut self, device: DeviceId, port: Port) {
-        let facts = &self.world.devices[device.index()];
-        if let Some(lines) = facts.ports.get(&port) {
-            lines.attached.values().for_each(|bridge| self.dirty.bridge(device, bridge));
+        let Some(lines) = self.world.devices[device.index()].ports.get(&port) else { return };
+        lines.attached.values().for_each(|bridge| self.dirty.bridge(device, bridge));
+        // A port is a place of its own only while nobody owns it and it may speak.
+        let place = Spotted::Port(device, port);
+        let unowned = || !self.owners[device.index()].contains_key(&port);
+        if self.findings.contains_key(&place) || (!lines.entries.is_empty() && unowned()) {
+            self.dirty.places.insert(place);
         }
     }
 

@@ -9,7 +9,7 @@ use model::{
     RouteTarget, VrfName,
 };
 use read::{Claim, Reading, Scope, Unknown};
-use wire::Tag;
+use wire::{Tag, Vni};
 
 use crate::consents::Consents;
 use crate::device::{At, Turn};
@@ -41,7 +41,7 @@ pub struct Verifier {
     /// The neighbours of each device that do not answer alike.
     pub(crate) half: BTreeMap<DeviceId, Vec<HalfSession>>,
     pub(crate) dirty: Dirty,
-    findings: BTreeMap<Spotted, Vec<Finding>>,
+    pub(crate) findings: BTreeMap<Spotted, Vec<Finding>>,
     /// Places whose verdict depended on a walk over others: judged again at every change.
     suspicious: BTreeSet<Spotted>,
 }
@@ -70,6 +70,8 @@ pub(crate) enum Spotted {
     Scope(DeviceId, Scope),
     Vrf(DeviceId, VrfName),
     Target(RouteTarget),
+    Vni(Vni),
+    Port(DeviceId, Port),
     Tag(Tag),
     Job(JobId),
     Rd(RouteDistinguisher),
@@ -262,7 +264,9 @@ impl Verifier {
         self.mark_domain(&key, &new);
         let facts = &self.world.devices[key.0.index()];
         if let Some(vni) = facts.bridges.get(&key.1).and_then(|lines| lines.vni.first()) {
-            self.mark_targets(key.0, &Scope::Segment(*vni));
+            let vni = *vni;
+            self.dirty.places.insert(Spotted::Vni(vni));
+            self.mark_targets(key.0, &Scope::Segment(vni));
         }
         if !new.seats.is_empty() || new.vrf.is_some() {
             self.index.domains[key.0.index()].insert(key.1.clone(), new);

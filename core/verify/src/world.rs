@@ -8,7 +8,7 @@ use model::{DeviceId, Dialect, Fleet, Port, RouteTarget, VrfName};
 use read::{Bridge, Scope};
 use wire::{Tag, Vni};
 
-use crate::device::{At, Device, Entry, Lines, Rule};
+use crate::device::{At, Device, Entry, Lines, Peers, Rule};
 use crate::finding::{Talk, Way};
 
 /// What all devices say, and which of them can exchange routes.
@@ -268,8 +268,8 @@ impl World {
         };
         let permits = from.facts.table.permits.get(space);
         peers(from.facts, space)
-            .filter(|(first, peers)| *first <= address && address <= peers.last)
-            .any(|(_, peers)| allowed(tag, peers.tag, talk, permits))
+            .filter(|(_, first, peers)| *first <= address && address <= peers.last)
+            .any(|(theirs, ..)| allowed(tag, theirs, talk, permits))
     }
 
     /// P8: the receiver's verdict.
@@ -410,12 +410,12 @@ pub(crate) fn joined(
 fn peers<'a>(
     facts: &'a Device,
     space: &VrfName,
-) -> impl Iterator<Item = (Ipv4Addr, &'a crate::device::Peers)> {
+) -> impl Iterator<Item = (Tag, Ipv4Addr, &'a Peers)> {
     let peers = facts.table.peers.get(space);
     peers
         .into_iter()
         .flatten()
-        .flat_map(|(first, lines)| lines.values().map(move |peers| (*first, peers)))
+        .flat_map(|((tag, first), lines)| lines.values().map(move |peers| (*tag, *first, peers)))
 }
 
 /// P7: whether some address of the source is a peer behind this tunnel endpoint with this tag.
@@ -426,11 +426,8 @@ fn known_peer(
     outer: Ipv4Addr,
     tag: Tag,
 ) -> bool {
-    peers(facts, space).any(|(first, peers)| {
-        first <= source.last
-            && source.first <= peers.last
-            && peers.vtep == outer
-            && peers.tag == tag
+    facts.runs_of(space, tag).any(|(first, (peers, _))| {
+        first <= source.last && source.first <= peers.last && peers.vtep == outer
     })
 }
 

@@ -1,0 +1,150 @@
+//! Whether the layers of a device agree with each other, and devices with one another.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use model::{DeviceId, Dialect, Port, VrfName};
+use wire::{Tag, Vni};
+
+use crate::device::At;
+use crate::finding::Weakness;
+use crate::index::VniUser;
+use crate::judge::Judgement;
+use crate::verifier::Verifier;
+
+impl Verifier {
+    /// A tunnel comes from the device's own address, carries tags, learns nothing by itself, and
+    /// what arrives by it is judged in the space of the VRF where it is routed.
+    pub(crate) fn judge_tunnel(
+        &self,
+        device: DeviceId,
+        vni: Vni,
+        vrf: Option<&VrfName>,
+        judgement: &mut Judgement,
+    ) {
+        let facts = self.facts(device);
+        let tunnel = facts.tunnels.get(&vni).filter(|tunnel| !tunnel.ends.is_empty());
+        let Some(tunnel) = tunnel else { return };
+        if !tunnel.learns.is_empty() {
+            self.weak(judgement, Some(device), Weakness::Learns(vni), tunnel.learns.ats());
+        }
+        if tunnel.tagged.is_empty() {
+            self.weak(judgement, Some(device), Weakness::Untagged(vni), tunnel.ends.ats());
+        }
+        if let Some((from, at)) =
+            tunnel.from.iter().find(|(from, _)| Some(from) != facts.vtep.first())
+        {
+            let weakness = Weakness::StrangeSource { vni, from: *from };
+            self.weak(judgement, Some(device), weakness, [*at]);
+        }
+        let judges = self.world.fleet.dialects(device).contains(&Dialect::Table);
+        if let Some(vrf) = vrf
+            && judges
+        {
+            let spaces = facts.table.spaces.get(&vni);
+            let agreed = spaces.is_some_and(|lines| lines.values().all(|space| space == vrf));
+            if !agreed {
+                let weakness = Weakness::StrangeSpace { vni, vrf: vrf.clone() };
+                let ats = spaces.into_iter().flat_map(|lines| lines.ats());
+                self.weak(judgement, Some(device), weakness, ats);
+            }
+        }
+    }
+
+    /// A VNI belongs to one job or to one tenant, on every device.
+    pub(crate) fn judge_vni(&self, vni: Vni, judgement: &mut Judgement) {
+        let mut owners: BTreeMap<String, Vec<At>> = BTreeMap::new();
+        for (device, user) in self.index.vnis.get(&vni).into_iter().flatten() {
+            let facts = self.facts(*device);
+            match user {
+                VniUser::Bridge(bridge) => {
+                    let mut seats = self.index.domains[device.index()]
+                        .get(bridge)
+                        .into_iter()
+                        .flat_map(|domain| &domain.seats);
+                    let owner = seats.find_map(|seat| seat.owner);
+                    let lines = facts.bridges.get(bridge).map(|lines| &lines.vni);
+                    if let (Some(owner), Some(lines)) = (owner, lines) {
+                        let name = self.job_name(owner).to_string();
+                        owners.entry(name).or_default().extend(lines.ats());
+                    }
+                }
+                VniUser::Vrf(vrf) => {
+                    let tenant = self.index.tenants_in(*device, vrf).next();
+                    if let (Some(tenant), Some(lines)) = (tenant, facts.vrfs.get(vrf)) {
+                        let ats = owners.entry(tenant.to_string()).or_default();
+                        ats.extend(
+                            lines
+                                .vni
+                                .iter()
+                                .chain(lines.tunnels.iter())
+                                .filter_map(|(held, at)| (*held == vni).then_some(*at)),
+                        );
+                    }
+                }
+            }
+        }
+        let mut owners = owners.into_iter();
+        if let (Some((first, ours)), Some((second, theirs))) = (owners.next(), owners.next()) {
+            let ats = ours.into_iter().take(2).chain(theirs.into_iter().take(2));
+            self.weak(judgement, None, Weakness::SharedVni { vni, first, second }, ats);
+        }
+    }
+
+    /// A packet program lets only ports speak that somebody owns.
+    pub(crate) fn judge_port(&self, device: DeviceId, port: Port, judgement: &mut Judgement) {
+        let owned = self.owners[device.index()].contains_key(&port);
+        if let Some(lines) = self.facts(device).ports.get(&port)
+            && !owned
+            && !lines.entries.is_empty()
+        {
+            let weakness = Weakness::UnownedEntry(port);
+            self.weak(judgement, Some(device), weakness, lines.entries.ats());
+        }
+    }
+
+    /// Every packet program expects the addresses of a tag where they are bound.
+    pub(crate) fn judge_peers(&self, tag: Tag, judgement: &mut Judgement) {
+        let Some(places) = self.index.peers.get(&tag) else { return };
+        let runs = self.runs_tagged(tag);
+        for (device, space) in places {
+            for (first, (peers, at)) in self.facts(*device).runs_of(space, tag) {
+                let place = runs.partition_point(|run| run.0 <= first);
+                let holds = place
+                    .checked_sub(1)
+                    .and_then(|place| runs.get(place))
+                    .is_some_and(|(_, last, vtep)| *last >= peers.last && *vtep == peers.vtep);
+                if !holds {
+                    let (last, vtep) = (peers.last, peers.vtep);
+                    let weakness = Weakness::StrangePeers { first, last, vtep, tag };
+                    self.weak(judgement, Some(*device), weakness, [*at]);
+                }
+            }
+        }
+    }
+
+    /// Where the addresses of a tag are bound: runs behind one tunnel endpoint, in order.
+    fn runs_tagged(&self, tag: Tag) -> Vec<(Ipv4Addr, Ipv4Addr, Ipv4Addr)> {
+        let mut bound: Vec<(Ipv4Addr, Ipv4Addr)> = Vec::new();
+        for key in self.index.tags.get(&tag).into_iter().flatten() {
+            let facts = self.facts(key.0);
+            let vni = facts.bridges.get(&key.1).and_then(|lines| lines.vni.first());
+            let Some(vtep) = vni.and_then(|vni| facts.tunnel_from(*vni)) else { continue };
+            let tagged = self.seats(key).filter(|seat| seat.tag == Some(tag));
+            bound.extend(tagged.filter_map(|seat| Some((seat.address?, vtep))));
+        }
+        bound.sort_unstable();
+        let mut runs: Vec<(Ipv4Addr, Ipv4Addr, Ipv4Addr)> = Vec::new();
+        for (address, vtep) in bound {
+            match runs.last_mut() {
+                Some((_, last, held))
+                    if *held == vtep && u32::from(*last).checked_add(1) == Some(address.into()) =>
+                {
+                    *last = address;
+                }
+                _ => runs.push((address, address, vtep)),
+            }
+        }
+        runs
+    }
+}
