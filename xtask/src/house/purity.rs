@@ -51,6 +51,7 @@ const PURE_GUESTS: [&str; 8] = [
     "serde",
     "serde_json",
     "serde-saphyr",
+    "smallvec",
     "smol_str",
     "ipnet",
     "thiserror",
