@@ -76,7 +76,7 @@ fn an_import_of_another_tenants_routes_is_found() {
             text.replacen("route-target import 65000:50002", "route-target import 65000:50001", 1)
         },
         expect![[r#"
-            joined  leaf-2: VRF t2 imports 65000:50001 of VRF t1 on leaf-1 without a consent of both owners
+            joined  leaf-2: VRF t2 of red imports 65000:50001 of blue in VRF t1 on leaf-1 without a consent
             Not proved: 1 fence that is down.
         "#]],
     );
@@ -98,6 +98,18 @@ fn a_plan_that_is_in_force_changes_nothing() {
     apply.says("Nothing to do: 6 devices hold generation 1.");
     let after = std::fs::read(desk.path("bulkhead-state/log")).unwrap();
     assert_eq!(before, after, "nothing to do is nothing to write down");
+}
+
+#[test]
+fn a_rate_that_changes_is_not_called_no_change() {
+    let desk = Desk::new("rate");
+    desk.copy_cluster();
+    desk.run(&["apply", ".", "--to", "sim"]).ends(0);
+    desk.edit("work.yaml", |text| text.replacen("guarantee: 100Gbps", "guarantee: 50Gbps", 1));
+    let plan = desk.run(&["plan", "."]).ends(0);
+    plan.says("No job changes, but ").says("would get another text");
+    desk.run(&["apply", ".", "--to", "sim"]).ends(0);
+    desk.run(&["plan", "."]).ends(0).says("No changes");
 }
 
 #[test]

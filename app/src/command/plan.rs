@@ -1,9 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use anstyle::Style;
 use clap::Args;
 use model::Name;
+use observe::Holds;
 use plan::{Change, Coverage, Diff, JobLine, Report, Sign};
 use serde::Serialize;
 
@@ -40,6 +41,7 @@ pub(crate) struct Plan {
 struct Answer<'a, P: Serialize> {
     changes: &'a Diff,
     touched: Vec<Name>,
+    stale: Vec<Name>,
     report: &'a Report,
     plan: P,
 }
@@ -47,12 +49,14 @@ struct Answer<'a, P: Serialize> {
 impl Plan {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let draft = Draft::new(&self.documents, &self.state)?;
+        let stale = stale(&draft, &self.state)?;
         if self.output.format == Format::Text {
-            write(&draft, out)?;
+            write(&draft, &stale, out)?;
         } else {
             let answer = Answer {
                 changes: &plan::diff(&draft.ledger, &draft.next.plan),
                 touched: draft.touched().into_iter().collect(),
+                stale,
                 report: &draft.next.report,
                 plan: plan::view(&draft.next.plan),
             };
@@ -62,12 +66,27 @@ impl Plan {
     }
 }
 
+/// The devices that were sent something and hold another text than the documents ask for: because
+/// a job changed, or the fleet, or a rate, or because somebody else wrote there.
+fn stale(draft: &Draft, state: &State) -> Result<Vec<Name>, Stop> {
+    let fleet = &draft.intent.fleet;
+    let devices = state.devices(fleet);
+    let mut stale = BTreeSet::new();
+    for artifact in render::all(&draft.next.plan) {
+        let held = devices.held(artifact.device, artifact.dialect)?;
+        if held.is_some_and(|held| held.text != artifact.text()) {
+            stale.insert(fleet.device_name(artifact.device).clone());
+        }
+    }
+    Ok(stale.into_iter().collect())
+}
+
 /// What changes, where packets are judged, what waits, and a summary.
-pub(super) fn write(draft: &Draft, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(draft: &Draft, stale: &[Name], out: &mut dyn Write) -> io::Result<()> {
     let diff = plan::diff(&draft.ledger, &draft.next.plan);
     write_changes(&diff, out)?;
     write_report(&draft.next.report, out)?;
-    write_summary(draft, &diff, out)
+    write_summary(draft, &diff, stale, out)
 }
 
 /// The changes alone.
@@ -229,8 +248,22 @@ fn write_coverage(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_summary(draft: &Draft, diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
+fn write_summary(
+    draft: &Draft,
+    diff: &Diff,
+    stale: &[Name],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (before, after) = (draft.ledger.generation(), draft.next.plan.generation);
+    if draft.repeats() && !stale.is_empty() {
+        let devices = plural(stale.len(), "device");
+        return writeln!(
+            out,
+            "{NOTE}No job changes{NOTE:#}, but {devices} would get another text ({}): the fleet or \
+             a rate changed, or somebody else wrote there.",
+            some(stale, 3)
+        );
+    }
     if draft.repeats() {
         return writeln!(
             out,
