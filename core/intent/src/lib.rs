@@ -15,7 +15,6 @@ mod problem;
 mod refusal;
 mod tenant;
 mod tree;
-mod version;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

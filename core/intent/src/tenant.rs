@@ -14,7 +14,6 @@ use crate::form::{self, Form, Shape};
 use crate::guardrail::{Guardrail, Guardrails, labels};
 use crate::refusal::Refusals;
 use crate::tree::{At, Pos};
-use crate::version;
 
 /// All tenants that have a document, also those whose document is refused.
 pub(crate) struct Tenants(BTreeMap<TenantName, Settled>);
@@ -305,7 +304,7 @@ impl Above<'_> {
         let inherited = parent.into_iter().flat_map(|parent| &parent.versions);
         for (component, above) in inherited {
             let said = own.entry(component).or_insert_with(|| above.clone());
-            if version::compare(&said.value, &above.value).is_lt() {
+            if model::compare_versions(&said.value, &above.value).is_lt() {
                 let said = said.clone();
                 self.refuse_weaker(component, said.pos, &said.value, &above.value, above.pos);
             }

@@ -10,6 +10,7 @@ mod names;
 mod numbers;
 mod owners;
 mod tenant;
+mod version;
 
 pub use artifact::{Artifact, Dialect, Generation, Part, PartText};
 pub use fleet::{
@@ -24,4 +25,5 @@ pub use numbers::{
     RouteTarget, Vlan,
 };
 pub use owners::{Consent, Owners};
-pub use tenant::{Grade, Guardrail, Limits, NotAGrade, Tenant, VersionPolicy};
+pub use tenant::{Grade, NotAGrade, Tenant, VersionPolicy};
+pub use version::compare_versions;

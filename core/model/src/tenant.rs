@@ -6,7 +6,7 @@ use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::{Name, Rate, TenantName};
+use crate::{Rate, TenantName};
 
 /// Somebody whose things are kept apart from everybody else's.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -15,9 +15,8 @@ pub struct Tenant {
     pub name: TenantName,
     /// What it may share with others.
     pub grade: Grade,
-    /// Addresses its endpoints are numbered from; they may overlap other tenants'. Inherited
-    /// from the tenant above when empty there is a refusal, so this is never empty for a tenant
-    /// with jobs.
+    /// Addresses its endpoints are numbered from; they may overlap other tenants'. A tenant with
+    /// jobs has some, its own or those of the tenant above.
     pub pools: Vec<Ipv4Net>,
     /// The bandwidth it always has.
     pub guarantee: Option<Rate>,
@@ -100,30 +99,4 @@ pub struct VersionPolicy {
     pub at_least: BTreeMap<SmolStr, SmolStr>,
     /// Whether the node must have booted securely.
     pub secure_boot: bool,
-}
-
-/// A rule for a tenant and everything below it that no document below can weaken.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Guardrail {
-    /// What the document is called.
-    pub name: Name,
-    /// The tenant it holds for, and all below; none means every tenant.
-    pub tenant: Option<TenantName>,
-    /// The rule.
-    pub limits: Limits,
-}
-
-/// What a guardrail demands. What is not named is not limited.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Limits {
-    /// No tenant may have a weaker grade than this.
-    pub weakest_grade: Option<Grade>,
-    /// No tenant may hold more GPUs than this.
-    pub max_gpus: Option<u32>,
-    /// No tenant may have a ceiling above this, nor none at all.
-    pub max_ceiling: Option<Rate>,
-    /// The only places data may be.
-    pub jurisdictions: Option<Vec<SmolStr>>,
-    /// Whether permits with tenants outside this subtree are refused.
-    pub no_foreign_permits: bool,
 }

@@ -1,7 +1,9 @@
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use model::{Fleet, Health, Job, Name, NicRef, NodeId, PodId, SiteId, Tenant, Versions, Want};
+use model::{
+    Fleet, Health, Job, Name, NicRef, NodeId, PodId, SiteId, Tenant, Versions, Want,
+    compare_versions,
+};
 use smol_str::SmolStr;
 
 use crate::ledger::{Holder, Ledger};
@@ -127,7 +129,8 @@ impl Seeker<'_> {
         let policy = &self.tenant.versions;
         let old = policy.at_least.iter().find_map(|(component, needs)| {
             let version = version_of(has, component);
-            (compare(version, needs) == Ordering::Less)
+            compare_versions(version, needs)
+                .is_lt()
                 .then(|| (component.clone(), needs.clone(), version.clone()))
         });
         let unsafe_boot = || {
@@ -270,41 +273,5 @@ fn version_of<'a>(versions: &'a Versions, component: &str) -> &'a SmolStr {
         "firmware" => &versions.firmware,
         "toolkit" => &versions.toolkit,
         _ => NONE,
-    }
-}
-
-/// Compares versions number by number: `535.104.12` is after `535.54.03`. What is missing
-/// counts as zero.
-fn compare(a: &str, b: &str) -> Ordering {
-    let numbers = |text: &str| -> Vec<u64> {
-        text.split(|letter: char| !letter.is_ascii_digit())
-            .filter_map(|number| number.parse().ok())
-            .collect()
-    };
-    let (a, b) = (numbers(a), numbers(b));
-    let number = |of: &[u64], at: usize| of.get(at).copied().unwrap_or(0);
-    (0..a.len().max(b.len()))
-        .map(|at| number(&a, at).cmp(&number(&b, at)))
-        .find(|order| order.is_ne())
-        .unwrap_or(Ordering::Equal)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_compared_as_numbers() {
-        let cases = [
-            ("535.54.03", "535.104.12", Ordering::Less),
-            ("6.8.0-45-generic", "6.8", Ordering::Greater),
-            ("1.17.0", "1.17", Ordering::Equal),
-            ("", "1", Ordering::Less),
-            ("none", "0.1", Ordering::Less),
-        ];
-        for (a, b, order) in cases {
-            assert_eq!(compare(a, b), order, "{a} against {b}");
-            assert_eq!(compare(b, a), order.reverse(), "{b} against {a}");
-        }
     }
 }

@@ -152,12 +152,12 @@ impl Verifier {
         let Some(second) = seats.iter().find(|seat| who(key, seat) != who(key, first)) else {
             return;
         };
-        let ports = self.facts(key.0);
-        let lines = [first, second].into_iter().filter_map(|seat| ports.ports.get(&seat.port));
+        let ports = &self.facts(key.0).ports;
+        let lines = [first, second].into_iter().filter_map(|seat| ports.get(&seat.port));
         let ats: Vec<At> = lines.flat_map(|lines| lines.attached.ats()).collect();
         let (first, second) = (self.endpoint(key.0, first.port), self.endpoint(key.0, second.port));
         let weakness = Weakness::SharedBridge { bridge: key.1.clone(), first, second };
-        self.weak(judgement, Some(key.0), weakness, ats);
+        self.weak(judgement, None, weakness, ats);
     }
 
     fn judge_scope(&self, device: DeviceId, scope: &Scope, judgement: &mut Judgement) {

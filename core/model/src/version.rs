@@ -2,7 +2,8 @@ use std::cmp::Ordering;
 
 /// Compares two versions part by part: parts end at dots and hyphens, numbers count as numbers,
 /// and words sort before numbers (`2.0-rc1` is older than `2.0`).
-pub(crate) fn compare(a: &str, b: &str) -> Ordering {
+#[must_use]
+pub fn compare_versions(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (parts(a), parts(b));
     loop {
         let order = match (a.next(), b.next()) {
@@ -43,9 +44,9 @@ mod tests {
     use super::*;
 
     fn check(older: &str, newer: &str) {
-        assert_eq!(compare(older, newer), Ordering::Less);
-        assert_eq!(compare(newer, older), Ordering::Greater);
-        assert_eq!(compare(newer, newer), Ordering::Equal);
+        assert_eq!(compare_versions(older, newer), Ordering::Less);
+        assert_eq!(compare_versions(newer, older), Ordering::Greater);
+        assert_eq!(compare_versions(newer, newer), Ordering::Equal);
     }
 
     #[test]
@@ -54,6 +55,9 @@ mod tests {
         check("6.8", "6.8.0.1");
         check("2.0-rc1", "2.0");
         check("9", "10");
-        assert_eq!(compare("6.8", "6.8.0"), Ordering::Equal);
+        check("6.8", "6.8.0-45-generic");
+        check("", "1");
+        check("none", "0.1");
+        assert_eq!(compare_versions("6.8", "6.8.0"), Ordering::Equal);
     }
 }
