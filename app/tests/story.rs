@@ -36,7 +36,7 @@ fn a_port_moved_into_another_tenants_vlan_is_a_breach() {
         },
         expect![[r#"
             breach  leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/9 (blue/train): flooded frames,
-            Not proved: 2 breaches, 1 severed pair, 4 fences that are down.
+            Not proved: 2 breaches, 1 severed pair, 3 fences that are down.
         "#]],
     );
 }

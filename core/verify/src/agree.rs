@@ -70,7 +70,9 @@ impl Verifier {
                     }
                 }
                 VniUser::Vrf(vrf) => {
-                    let tenant = self.index.tenants_in(*device, vrf).next();
+                    // A VRF that two tenants share is told of where it is.
+                    let mut tenants = self.index.tenants_in(*device, vrf);
+                    let tenant = tenants.next().filter(|_| tenants.next().is_none());
                     if let (Some(tenant), Some(lines)) = (tenant, facts.vrfs.get(vrf)) {
                         let ats = owners.entry(tenant.to_string()).or_default();
                         ats.extend(

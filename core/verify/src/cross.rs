@@ -56,7 +56,7 @@ impl Verifier {
                         continue;
                     }
                     if let Some(way) = self.world.passes(a, b, talk, false) {
-                        let ats = self.world.evidence(a, b, Some(way));
+                        let ats = self.world.evidence(a, b, Some((way, talk)));
                         found.insert(
                             pair,
                             Finding::Breach(Breach {

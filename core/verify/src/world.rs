@@ -315,31 +315,39 @@ impl World {
     }
 
     /// The lines that decide about frames between two spots: where they are attached and bound,
-    /// what joins them, and how they are tagged.
-    pub(crate) fn evidence(&self, from: Spot<'_>, to: Spot<'_>, way: Option<Way>) -> Vec<At> {
+    /// what joins them and how they are tagged, as far as it matters on this way.
+    pub(crate) fn evidence(
+        &self,
+        from: Spot<'_>,
+        to: Spot<'_>,
+        passage: Option<(Way, Talk)>,
+    ) -> Vec<At> {
+        let on = |ways: &[Way]| passage.is_none_or(|(way, _)| ways.contains(&way));
+        let bridged = on(&[Way::BridgedLocal, Way::BridgedRemote]);
+        let routed = on(&[Way::RoutedLocal, Way::RoutedRemote]);
+        let flooded = passage.is_some_and(|(_, talk)| talk == Talk::Flood);
         let mut ats = Vec::new();
         for spot in [from, to] {
-            let Some(port) = spot.facts.ports.get(&spot.port) else {
-                continue;
-            };
-            ats.extend(port.attached.ats());
-            ats.extend(port.bound.ats());
-            ats.extend(port.entries.ats());
+            let Some(port) = spot.facts.ports.get(&spot.port) else { continue };
+            ats.extend(port.attached.ats().chain(port.bound.ats()).chain(port.entries.ats()));
             if let Some(lines) = spot.facts.bridges.get(spot.bridge) {
-                ats.extend(lines.vni.ats());
-                ats.extend(lines.vrf.ats().filter(|_| way != Some(Way::BridgedLocal)));
+                ats.extend(lines.vni.ats().filter(|_| bridged));
+                ats.extend(lines.vrf.ats().filter(|_| routed));
             }
-            for (_, address, _) in port.bound.values() {
+            for (_, address, _) in port.bound.values().filter(|_| !flooded) {
                 let vrf = vrf(spot).into_iter();
                 ats.extend(vrf.flat_map(|v| spot.facts.groups(v, *address)).map(|(_, at)| *at));
             }
         }
-        let scopes = |spot| (segment(spot).map(Scope::Segment), vrf(spot).cloned().map(Scope::Vrf));
-        let (ours, theirs) = (scopes(from), scopes(to));
-        for (our, their) in [(ours.0, theirs.0), (ours.1, theirs.1)] {
-            if let (Some(our), Some(their)) = (our, their)
-                && way != Some(Way::BridgedLocal)
-                && let Some((import, export)) = joined(from, &our, to, &their)
+        let segments = (segment(from).map(Scope::Segment), segment(to).map(Scope::Segment));
+        let vrfs = (vrf(from).cloned().map(Scope::Vrf), vrf(to).cloned().map(Scope::Vrf));
+        let same_vrf = from.device == to.device && vrfs.0 == vrfs.1;
+        for (matters, scopes) in
+            [(on(&[Way::BridgedRemote]), segments), (routed && !same_vrf, vrfs)]
+        {
+            if let (Some(ours), Some(theirs)) = scopes
+                && matters
+                && let Some((import, export)) = joined(from, &ours, to, &theirs)
             {
                 ats.extend([import, export]);
             }
