@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use model::Dialect;
-use read::{Fact, Reading, Scope};
+use read::Reading;
 use serde::Serialize;
 
 use super::Output;
@@ -84,7 +84,7 @@ impl Read {
         let claims = reading
             .claims
             .iter()
-            .map(|claim| ClaimView { line: claim.line, says: sentence(&claim.fact) });
+            .map(|claim| ClaimView { line: claim.line, says: claim.fact.to_string() });
         let unknown = reading.unknown.iter().map(|unknown| UnknownView {
             line: unknown.line,
             text: unknown.text.trim(),
@@ -136,7 +136,7 @@ fn lines_of<'a>(text: &'a str, numbers: &[u32]) -> Vec<LineView<'a>> {
 fn write_claims(reading: &Reading, out: &mut dyn Write) -> Result<(), Stop> {
     let mut table = Table::new(0);
     for claim in &reading.claims {
-        table.push(vec![number(claim.line as usize), cell(sentence(&claim.fact))]);
+        table.push(vec![number(claim.line as usize), cell(claim.fact.to_string())]);
     }
     for unknown in &reading.unknown {
         let text = format!("unknown `{}`: {}", unknown.text.trim(), unknown.why);
@@ -154,77 +154,4 @@ fn write_claims(reading: &Reading, out: &mut dyn Write) -> Result<(), Stop> {
         }
     }
     Ok(())
-}
-
-/// What a claim says, in words.
-fn sentence(fact: &Fact) -> String {
-    match fact {
-        Fact::LocalAs(asn) => format!("speaks BGP as AS {asn}"),
-        Fact::CableAddress(address) => format!("has {address} on a cable"),
-        Fact::Neighbor { address, remote } => format!("expects neighbour {address} of AS {remote}"),
-        Fact::UnderlayWith(address) => format!("exchanges underlay routes with {address}"),
-        Fact::EvpnWith(address) => format!("exchanges EVPN routes with {address}"),
-        Fact::Announces(address) => format!("announces {address} to the underlay"),
-        Fact::AdvertisesEvpn => "tells its EVPN neighbours what it has".into(),
-        Fact::Vtep(address) => format!("sends its tunnels from {address}"),
-        Fact::SegmentOf { bridge, vni } => format!("bridge domain {bridge} is segment {vni}"),
-        Fact::RoutedIn { bridge, vrf } => format!("bridge domain {bridge} is routed in VRF {vrf}"),
-        Fact::Gateway { bridge, address, prefix } => {
-            format!("is gateway {address}/{prefix} of bridge domain {bridge}")
-        }
-        Fact::TunnelEnds(vni) => format!("tunnels of VNI {vni} end here"),
-        Fact::Tagged(vni) => format!("tunnels of VNI {vni} carry group tags"),
-        Fact::TunnelFrom { vni, address } => format!("tunnels of VNI {vni} come from {address}"),
-        Fact::Learns(vni) => format!("learns addresses of VNI {vni} from packets"),
-        Fact::RoutedTunnel { vrf, vni } => {
-            format!("frames of VNI {vni} that come out of a tunnel are routed in VRF {vrf}")
-        }
-        Fact::VrfVni { vrf, vni } => format!("VRF {vrf} has VNI {vni}"),
-        Fact::Distinguisher { scope, rd } => format!("{} has distinguisher {rd}", named(scope)),
-        Fact::Imports { scope, target } => format!("{} imports {target}", named(scope)),
-        Fact::Exports { scope, target } => format!("{} exports {target}", named(scope)),
-        Fact::AutomaticTarget(scope) => format!("{} chooses its targets itself", named(scope)),
-        Fact::Attached { port, bridge } => format!("{port} is in bridge domain {bridge}"),
-        Fact::Guarded(port) => format!("{port} lets only bound sources pass"),
-        Fact::Bound { port, bridge, address, mac } => {
-            format!("{address} ({mac}) is behind {port} in bridge domain {bridge}")
-        }
-        Fact::JudgesByGroups => "judges by groups".into(),
-        Fact::InGroup { vrf, addresses, tag } => {
-            format!("{addresses} of VRF {vrf} is in group {tag}")
-        }
-        Fact::DeniesByDefault(vrf) => format!("VRF {vrf} drops what no rule allows"),
-        Fact::Contract { vrf, client, provider, service } => {
-            format!("in VRF {vrf} group {client} may ask group {provider} at {service}")
-        }
-        Fact::TableDeniesByDefault => "the packet program drops what no entry allows".into(),
-        Fact::TablePassesByDefault => "the packet program passes what no entry denies".into(),
-        Fact::TableSpace { space, vni } => format!("frames of VNI {vni} are judged in {space}"),
-        Fact::TableEndpoint { space, address, mac, port, tag } => {
-            format!("{address} ({mac}) of {space} is behind {port} in group {tag}")
-        }
-        Fact::TablePeers { space, first, last, vtep, tag } => {
-            format!("{first} to {last} of {space} are behind {vtep} in group {tag}")
-        }
-        Fact::TablePermit { space, client, provider, service } => {
-            format!("in {space} group {client} may ask group {provider} at {service}")
-        }
-        Fact::TableRate { space, guarantee_bps, ceiling_bps } => {
-            rate(space, *guarantee_bps, *ceiling_bps)
-        }
-    }
-}
-
-fn rate(space: &model::VrfName, guarantee: Option<u64>, ceiling: Option<u64>) -> String {
-    let rate =
-        |bps: Option<u64>| bps.map_or("nothing".into(), |bps| model::Rate { bps }.to_string());
-    let ceiling = ceiling.map_or("no limit".into(), |bps| model::Rate { bps }.to_string());
-    format!("{space} is guaranteed {} and limited to {ceiling}", rate(guarantee))
-}
-
-fn named(scope: &Scope) -> String {
-    match scope {
-        Scope::Segment(vni) => format!("segment {vni}"),
-        Scope::Vrf(vrf) => format!("VRF {vrf}"),
-    }
 }

@@ -56,6 +56,7 @@ pub(crate) const HOLES: &[Hole] = &[
         spot.with(3, spot.other_here(chance)?.1.vlan)
     }),
     hole("a port has no source guard", |spot, _| spot.dropped("ip verify source")),
+    hole("bound sources are not kept", |spot, _| spot.dropped("ip dhcp snooping vlan")),
     hole("a port that nobody owns is attached", |spot, _| {
         let ["ip", "dhcp", "snooping", "vlan", vlan] = spot.words()[..] else { return None };
         spot.and(["interface Ethernet1/60".into(), format!("  switchport access vlan {vlan}")])

@@ -87,8 +87,12 @@ pub enum Fact {
     // Endpoints.
     /// The port is in this bridge domain.
     Attached { port: Port, bridge: Bridge },
-    /// The port lets only bound sources pass.
+    /// The port lets only bound sources pass, where the switch keeps them.
     Guarded(Port),
+    /// The switch keeps bound sources at all.
+    KeepsSources,
+    /// The switch keeps the bound sources of this bridge domain.
+    KeepsSourcesOf(Bridge),
     /// This address and Ethernet address are behind this port of this bridge domain, and may
     /// speak from there.
     Bound { port: Port, bridge: Bridge, address: Ipv4Addr, mac: Mac },

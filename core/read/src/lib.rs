@@ -10,6 +10,7 @@ mod linux;
 mod nxos;
 mod table;
 mod values;
+mod words;
 
 pub use claim::{Bridge, Claim, Fact, Scope};
 

@@ -114,6 +114,7 @@ fn a_head_says_who_the_device_is_among_its_neighbours() {
         HEAD,
         expect![[r#"
              9 JudgesByGroups
+            10 KeepsSources
             16 AdvertisesEvpn
             17 Vtep(10.255.0.1)
             21 CableAddress(172.16.0.0)
@@ -122,7 +123,7 @@ fn a_head_says_who_the_device_is_among_its_neighbours() {
             32 Neighbor { address: 172.16.0.1, remote: Asn(4200000100) }
             33 UnderlayWith(172.16.0.1)
             34 EvpnWith(172.16.0.1)
-            ignored [1, 2, 3, 4, 5, 6, 10, 11, 15, 19, 20, 22, 24, 26, 30, 35, 36]
+            ignored [1, 2, 3, 4, 5, 6, 11, 15, 19, 20, 22, 24, 26, 30, 35, 36]
         "#]],
     );
 }
@@ -150,20 +151,21 @@ fn a_job_says_its_segment_its_group_and_its_ports() {
     check(
         JOB,
         expect![[r#"
-         3 SegmentOf { bridge: Bridge("100"), vni: Vni(101001) }
-         8 RoutedIn { bridge: Bridge("100"), vrf: VrfName("t17") }
-         9 Gateway { bridge: Bridge("100"), address: 10.1.0.1, prefix: 28 }
-        12 TunnelEnds(Vni(101001))
-        12 Tagged(Vni(101001))
-        17 Distinguisher { scope: Segment(Vni(101001)), rd: RouteDistinguisher { device: 10.255.0.1, number: 1001 } }
-        18 Imports { scope: Segment(Vni(101001)), target: RouteTarget { asn: 65000, number: 101001 } }
-        19 Exports { scope: Segment(Vni(101001)), target: RouteTarget { asn: 65000, number: 101001 } }
-        23 InGroup { vrf: VrfName("t17"), addresses: 10.1.0.2/32, tag: Tag(1001) }
-        27 Attached { port: Ethernet(5), bridge: Bridge("100") }
-        29 Guarded(Ethernet(5))
-        31 Bound { port: Ethernet(5), bridge: Bridge("100"), address: 10.1.0.2, mac: Mac([2, 0, 0, 0, 0, 5]) }
-        ignored [2, 5, 6, 7, 10, 13, 14, 20, 22, 25, 26, 28, 30]
-    "#]],
+             3 SegmentOf { bridge: Bridge("100"), vni: Vni(101001) }
+             8 RoutedIn { bridge: Bridge("100"), vrf: VrfName("t17") }
+             9 Gateway { bridge: Bridge("100"), address: 10.1.0.1, prefix: 28 }
+            12 TunnelEnds(Vni(101001))
+            12 Tagged(Vni(101001))
+            17 Distinguisher { scope: Segment(Vni(101001)), rd: RouteDistinguisher { device: 10.255.0.1, number: 1001 } }
+            18 Imports { scope: Segment(Vni(101001)), target: RouteTarget { asn: 65000, number: 101001 } }
+            19 Exports { scope: Segment(Vni(101001)), target: RouteTarget { asn: 65000, number: 101001 } }
+            20 KeepsSourcesOf(Bridge("100"))
+            23 InGroup { vrf: VrfName("t17"), addresses: 10.1.0.2/32, tag: Tag(1001) }
+            27 Attached { port: Ethernet(5), bridge: Bridge("100") }
+            29 Guarded(Ethernet(5))
+            31 Bound { port: Ethernet(5), bridge: Bridge("100"), address: 10.1.0.2, mac: Mac([2, 0, 0, 0, 0, 5]) }
+            ignored [2, 5, 6, 7, 10, 13, 14, 22, 25, 26, 28, 30]
+        "#]],
     );
 }
 
@@ -517,8 +519,6 @@ fn the_lines_that_are_none_of_our_business() {
         feature interface-vlan
         feature nv overlay
         feature vn-segment-vlan-based
-        ip dhcp snooping
-        ip dhcp snooping vlan *
         fabric forwarding anycast-gateway-mac *
         vlan / name *
         interface loopback / description *

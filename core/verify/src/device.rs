@@ -78,6 +78,7 @@ pub(crate) struct Device {
     pub(crate) advertises: Lines<()>,
     pub(crate) vtep: Lines<Ipv4Addr>,
     pub(crate) judges: Lines<()>,
+    keeps: Lines<()>,
     pub(crate) bridges: BTreeMap<Bridge, BridgeLines>,
     pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
     pub(crate) scopes: BTreeMap<Scope, Targets>,
@@ -99,6 +100,7 @@ pub(crate) struct BridgeLines {
     pub(crate) vni: Lines<Vni>,
     pub(crate) vrf: Lines<VrfName>,
     pub(crate) gateway: Lines<(Ipv4Addr, u8)>,
+    keeps: Lines<()>,
     /// In their order.
     pub(crate) ports: SmallVec<[Port; 8]>,
 }
@@ -142,7 +144,7 @@ pub(crate) struct Rule {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PortLines {
     pub(crate) attached: Lines<Bridge>,
-    pub(crate) guarded: Lines<()>,
+    guarded: Lines<()>,
     pub(crate) bound: Lines<(Bridge, Ipv4Addr, Mac)>,
     pub(crate) entries: Lines<Entry>,
 }
@@ -250,6 +252,8 @@ impl Device {
             Fact::Bound { port, bridge, address, mac } => {
                 self.turn_bound(*port, (bridge.clone(), *address, *mac), at, turn);
             }
+            Fact::KeepsSources => self.keeps.turn((), at, turn),
+            Fact::KeepsSourcesOf(bridge) => self.bridge(bridge).keeps.turn((), at, turn),
             Fact::JudgesByGroups => self.judges.turn((), at, turn),
             Fact::InGroup { vrf, addresses, tag } => {
                 turn_in(&mut self.vrf(vrf).groups, *addresses, *tag, at, turn);
@@ -399,6 +403,12 @@ impl Device {
         let peers = self.table.peers.get(space);
         let runs = peers.into_iter().flat_map(move |peers| peers.range(of_tag.clone()));
         runs.flat_map(|((_, first), lines)| lines.iter().map(move |line| (*first, line)))
+    }
+
+    /// Whether a port of a bridge domain lets only bound sources pass.
+    pub(crate) fn guards(&self, port: &PortLines, bridge: &Bridge) -> bool {
+        let kept = self.bridges.get(bridge).is_some_and(|lines| !lines.keeps.is_empty());
+        kept && !port.guarded.is_empty() && !self.keeps.is_empty()
     }
 
     /// Whether the packet program drops what no entry allows.

@@ -249,18 +249,7 @@ impl Endpoint {
 
 impl Place {
     fn show(&self, fleet: &Fleet) -> String {
-        format!("{} on {}", Named(&self.scope), fleet.device_name(self.device))
-    }
-}
-
-struct Named<'a>(&'a Scope);
-
-impl fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Scope::Segment(vni) => write!(f, "segment {vni}"),
-            Scope::Vrf(vrf) => write!(f, "VRF {vrf}"),
-        }
+        format!("{} on {}", self.scope, fleet.device_name(self.device))
     }
 }
 
@@ -331,10 +320,10 @@ impl Weak {
             Weakness::UnknownLine { text, why } => format!("unknown line `{}`: {why}", text.trim()),
             Weakness::Silent(dialect) => format!("nothing is known of its {dialect}"),
             Weakness::AutomaticTarget(scope) => {
-                format!("{} chooses its route targets itself, so any AS can inject", Named(scope))
+                format!("{} chooses its route targets itself, so any AS can inject", scope)
             }
             Weakness::NoDistinguisher(scope) => {
-                format!("{} has no explicit route distinguisher", Named(scope))
+                format!("{} has no explicit route distinguisher", scope)
             }
             Weakness::SharedDistinguisher { rd, first, second } => format!(
                 "route distinguisher {rd} is used by {} and by {}",
@@ -342,11 +331,11 @@ impl Weak {
                 second.show(fleet)
             ),
             Weakness::DeadImport { scope, target } => {
-                format!("{} imports {target}, which nobody exports", Named(scope))
+                format!("{} imports {target}, which nobody exports", scope)
             }
             Weakness::Joined { scope, ours, target, exporter, theirs } => format!(
                 "{} of {ours} imports {target} of {theirs} in {} without a consent of both",
-                Named(scope),
+                scope,
                 exporter.show(fleet)
             ),
             Weakness::SharedVrf { vrf, first, second } => {

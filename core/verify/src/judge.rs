@@ -129,7 +129,7 @@ impl Verifier {
                 let weakness = Weakness::Unowned { port: seat.port, bridge: bridge.clone() };
                 self.weak(judgement, Some(*device), weakness, port.attached.ats());
             }
-            if self.world.is_switch(*device) && port.guarded.is_empty() {
+            if self.world.is_switch(*device) && !facts.guards(port, bridge) {
                 let weakness = Weakness::Unguarded(seat.port);
                 self.weak(judgement, Some(*device), weakness, port.attached.ats());
                 judgement.walked = true;

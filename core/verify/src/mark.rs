@@ -56,6 +56,7 @@ impl Verifier {
             | Fact::AdvertisesEvpn
             | Fact::Vtep(_)
             | Fact::JudgesByGroups
+            | Fact::KeepsSources
             | Fact::TableDeniesByDefault
             | Fact::TablePassesByDefault => {
                 self.dirty.devices.insert(device);
@@ -65,7 +66,9 @@ impl Verifier {
                 self.dirty.places.insert(Spotted::Vni(*vni));
                 self.dirty.bridge(device, bridge);
             }
-            Fact::RoutedIn { bridge, .. } | Fact::Gateway { bridge, .. } => {
+            Fact::RoutedIn { bridge, .. }
+            | Fact::Gateway { bridge, .. }
+            | Fact::KeepsSourcesOf(bridge) => {
                 self.dirty.bridge(device, bridge);
             }
             Fact::Attached { port, bridge } | Fact::Bound { port, bridge, .. } => {

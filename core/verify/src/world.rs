@@ -155,7 +155,7 @@ impl World {
                     tags(from, address).into_iter().map(move |tag| Source::one(address, tag, None))
                 })
                 .collect();
-            if port.guarded.is_empty() && !honest {
+            if !honest && !from.facts.guards(port, from.bridge) {
                 let groups = vrf.and_then(|vrf| from.facts.vrfs.get(vrf));
                 for (net, lines) in groups.iter().flat_map(|vrf| &vrf.groups) {
                     let (first, last) = (net.network(), net.broadcast());

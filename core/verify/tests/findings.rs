@@ -54,28 +54,28 @@ fn a_port_in_another_tenants_segment_is_a_breach() {
         "interface Ethernet1/3\n  switchport access vlan 17",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/3 (blue/train): flooded frames, bridged on the device
-              leaf-1 nxos:39  vn-segment 100017
-              leaf-1 nxos:53  switchport access vlan 17
-              leaf-1 nxos:55  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:89  switchport access vlan 17
-              leaf-1 nxos:91  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-1 nxos:40  vn-segment 100017
+              leaf-1 nxos:55  switchport access vlan 17
+              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:93  switchport access vlan 17
+              leaf-1 nxos:95  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
             breach: leaf-2 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/3 (blue/train): flooded frames, bridged through a tunnel
-              leaf-1 nxos:39  vn-segment 100017
-              leaf-1 nxos:49  route-target export 65000:100017
-              leaf-1 nxos:89  switchport access vlan 17
-              leaf-1 nxos:91  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
-              leaf-2 nxos:29  vn-segment 100017
-              leaf-2 nxos:38  route-target import 65000:100017
-              leaf-2 nxos:43  switchport access vlan 17
-              leaf-2 nxos:45  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:40  vn-segment 100017
+              leaf-1 nxos:50  route-target export 65000:100017
+              leaf-1 nxos:93  switchport access vlan 17
+              leaf-1 nxos:95  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-2 nxos:30  vn-segment 100017
+              leaf-2 nxos:39  route-target import 65000:100017
+              leaf-2 nxos:45  switchport access vlan 17
+              leaf-2 nxos:47  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
             shared-vrf: leaf-1: blue and red are both in VRF t1
-              leaf-1 nxos:41  vrf member t1
-              leaf-1 nxos:59  vrf member t1
+              leaf-1 nxos:42  vrf member t1
+              leaf-1 nxos:61  vrf member t1
             shared-bridge: leaf-1 Ethernet1/1 (red/train) and leaf-1 Ethernet1/3 (blue/train) are both in bridge domain 17
-              leaf-1 nxos:53  switchport access vlan 17
-              leaf-1 nxos:89  switchport access vlan 17
+              leaf-1 nxos:55  switchport access vlan 17
+              leaf-1 nxos:93  switchport access vlan 17
             misbound: leaf-1: Ethernet1/3 is bound in 20, which it is not attached to
-              leaf-1 nxos:91  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-1 nxos:95  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
         "#]],
     );
 }
@@ -88,26 +88,26 @@ fn a_tag_moved_to_another_job_is_found_at_its_line() {
         "security-group 17 name J17\n  match",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast, routed on the device
-              leaf-1 nxos:41  vrf member t1
-              leaf-1 nxos:51  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:53  switchport access vlan 17
-              leaf-1 nxos:55  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:59  vrf member t1
-              leaf-1 nxos:69  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:71  switchport access vlan 18
-              leaf-1 nxos:73  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:42  vrf member t1
+              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:55  switchport access vlan 17
+              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:61  vrf member t1
+              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:74  switchport access vlan 18
+              leaf-1 nxos:76  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:41  vrf member t1
-              leaf-1 nxos:51  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:53  switchport access vlan 17
-              leaf-1 nxos:55  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:59  vrf member t1
-              leaf-1 nxos:69  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:71  switchport access vlan 18
-              leaf-1 nxos:73  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:42  vrf member t1
+              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:55  switchport access vlan 17
+              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:61  vrf member t1
+              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:74  switchport access vlan 18
+              leaf-1 nxos:76  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             shared-tag: tag 17 is used by red/train and by red/tune
-              leaf-1 nxos:51  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:69  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
         "#]],
     );
 }
@@ -120,7 +120,7 @@ fn a_vrf_that_imports_another_tenants_routes_is_found() {
         "    route-target import 65000:50001 evpn\n    route-target import 65000:50002 evpn",
         expect![[r#"
             joined: leaf-1: VRF t1 of red imports 65000:50002 of blue in VRF t2 on leaf-1 without a consent of both
-              leaf-1 nxos:24  route-target import 65000:50002 evpn
+              leaf-1 nxos:25  route-target import 65000:50002 evpn
         "#]],
     );
 }
@@ -133,25 +133,25 @@ fn a_vrf_that_does_not_deny_by_default_lets_jobs_meet() {
         "",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast, routed on the device
-              leaf-1 nxos:40  vrf member t1
-              leaf-1 nxos:50  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:52  switchport access vlan 17
-              leaf-1 nxos:54  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:58  vrf member t1
-              leaf-1 nxos:68  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:70  switchport access vlan 18
-              leaf-1 nxos:72  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:41  vrf member t1
+              leaf-1 nxos:52  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:54  switchport access vlan 17
+              leaf-1 nxos:56  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:60  vrf member t1
+              leaf-1 nxos:71  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:73  switchport access vlan 18
+              leaf-1 nxos:75  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:40  vrf member t1
-              leaf-1 nxos:50  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:52  switchport access vlan 17
-              leaf-1 nxos:54  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:58  vrf member t1
-              leaf-1 nxos:68  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:70  switchport access vlan 18
-              leaf-1 nxos:72  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:41  vrf member t1
+              leaf-1 nxos:52  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:54  switchport access vlan 17
+              leaf-1 nxos:56  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:60  vrf member t1
+              leaf-1 nxos:71  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:73  switchport access vlan 18
+              leaf-1 nxos:75  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             open-vrf: leaf-1: VRF t1 does not deny by default
-              leaf-1 nxos:20  vni 50001
+              leaf-1 nxos:21  vni 50001
         "#]],
     );
 }
@@ -164,16 +164,16 @@ fn a_port_without_source_guard_can_speak_for_others() {
         "vlan 18",
         expect![[r#"
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:41  vrf member t1
-              leaf-1 nxos:51  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:53  switchport access vlan 17
-              leaf-1 nxos:55  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:59  vrf member t1
-              leaf-1 nxos:69  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:71  switchport access vlan 18
-              leaf-1 nxos:72  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:42  vrf member t1
+              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:55  switchport access vlan 17
+              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:61  vrf member t1
+              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:74  switchport access vlan 18
+              leaf-1 nxos:75  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             unguarded: leaf-1: Ethernet1/2 lets any source address pass
-              leaf-1 nxos:71  switchport access vlan 18
+              leaf-1 nxos:74  switchport access vlan 18
         "#]],
     );
 }
@@ -185,9 +185,9 @@ fn a_segment_without_an_explicit_import_is_told() {
         "    route-target import 65000:100017\n",
         "",
         expect![[r#"
-        automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
-          leaf-2 nxos:29  vn-segment 100017
-    "#]],
+            automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
+              leaf-2 nxos:30  vn-segment 100017
+        "#]],
     );
 }
 
@@ -199,24 +199,24 @@ fn a_session_that_only_one_side_names_severs_what_crosses_it() {
         "  neighbor 172.16.0.3\n    remote-as 65101",
         expect![[r#"
             severed: leaf-1 Ethernet1/1 (red/train) cannot reach leaf-2 Ethernet1/1 (red/train): unicast
-              leaf-1 nxos:23  route-target import 65000:50001 evpn
-              leaf-1 nxos:39  vn-segment 100017
-              leaf-1 nxos:41  vrf member t1
-              leaf-1 nxos:48  route-target import 65000:100017
-              leaf-1 nxos:51  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:53  switchport access vlan 17
-              leaf-1 nxos:55  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-2 nxos:24  route-target export 65000:50001 evpn
-              leaf-2 nxos:29  vn-segment 100017
-              leaf-2 nxos:31  vrf member t1
-              leaf-2 nxos:39  route-target export 65000:100017
-              leaf-2 nxos:41  match connected-endpoints vrf t1 ipv4 10.0.0.3/32
-              leaf-2 nxos:43  switchport access vlan 17
-              leaf-2 nxos:45  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:24  route-target import 65000:50001 evpn
+              leaf-1 nxos:40  vn-segment 100017
+              leaf-1 nxos:42  vrf member t1
+              leaf-1 nxos:49  route-target import 65000:100017
+              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:55  switchport access vlan 17
+              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-2 nxos:25  route-target export 65000:50001 evpn
+              leaf-2 nxos:30  vn-segment 100017
+              leaf-2 nxos:32  vrf member t1
+              leaf-2 nxos:40  route-target export 65000:100017
+              leaf-2 nxos:43  match connected-endpoints vrf t1 ipv4 10.0.0.3/32
+              leaf-2 nxos:45  switchport access vlan 17
+              leaf-2 nxos:47  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
             half-session: spine: neighbour 172.16.0.2 does not name this device back, or not alike
               spine nxos:11  remote-as 65002
             half-session: leaf-2: neighbour 172.16.0.3 does not name this device back, or not alike
-              leaf-2 nxos:15  remote-as 65101
+              leaf-2 nxos:16  remote-as 65101
         "#]],
     );
 }
@@ -228,9 +228,9 @@ fn a_line_that_nobody_knows_is_told() {
         "vlan 17\n",
         "ip route 0.0.0.0/0 10.9.9.9\nvlan 17\n",
         expect![[r#"
-        unknown-line: leaf-2: unknown line `ip route 0.0.0.0/0 10.9.9.9`: no such line is known here
-          leaf-2 nxos:28  ip route 0.0.0.0/0 10.9.9.9
-    "#]],
+            unknown-line: leaf-2: unknown line `ip route 0.0.0.0/0 10.9.9.9`: no such line is known here
+              leaf-2 nxos:29  ip route 0.0.0.0/0 10.9.9.9
+        "#]],
     );
 }
 
@@ -242,7 +242,7 @@ fn an_automatic_route_target_is_told() {
         "    route-target export 65000:100017\n    route-target import auto",
         expect![[r#"
             automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
-              leaf-2 nxos:40  route-target import auto
+              leaf-2 nxos:41  route-target import auto
         "#]],
     );
 }
@@ -254,10 +254,10 @@ fn a_distinguisher_used_twice_is_told() {
         "rd 10.255.0.1:18",
         "rd 10.255.0.1:17",
         expect![[r#"
-        shared-distinguisher: route distinguisher 10.255.0.1:17 is used by segment 100017 on leaf-1 and by segment 100018 on leaf-1
-          leaf-1 nxos:47  rd 10.255.0.1:17
-          leaf-1 nxos:65  rd 10.255.0.1:17
-    "#]],
+            shared-distinguisher: route distinguisher 10.255.0.1:17 is used by segment 100017 on leaf-1 and by segment 100018 on leaf-1
+              leaf-1 nxos:48  rd 10.255.0.1:17
+              leaf-1 nxos:67  rd 10.255.0.1:17
+        "#]],
     );
 }
 
@@ -271,25 +271,25 @@ fn a_contract_without_consent_is_a_breach_at_its_service() {
          policy-map type security P\n  class C\n    permit\n",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast to tcp 22, routed on the device
-              leaf-1 nxos:47  vrf member t1
-              leaf-1 nxos:57  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:59  switchport access vlan 17
-              leaf-1 nxos:61  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:65  vrf member t1
-              leaf-1 nxos:75  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:77  switchport access vlan 18
-              leaf-1 nxos:79  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:48  vrf member t1
+              leaf-1 nxos:59  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:61  switchport access vlan 17
+              leaf-1 nxos:63  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:67  vrf member t1
+              leaf-1 nxos:78  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:80  switchport access vlan 18
+              leaf-1 nxos:82  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast from tcp 22, routed on the device
-              leaf-1 nxos:47  vrf member t1
-              leaf-1 nxos:57  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:59  switchport access vlan 17
-              leaf-1 nxos:61  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:65  vrf member t1
-              leaf-1 nxos:75  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:77  switchport access vlan 18
-              leaf-1 nxos:79  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:48  vrf member t1
+              leaf-1 nxos:59  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:61  switchport access vlan 17
+              leaf-1 nxos:63  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:67  vrf member t1
+              leaf-1 nxos:78  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:80  switchport access vlan 18
+              leaf-1 nxos:82  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             loose-rule: leaf-1: a rule lets group 17 speak to group 18 at tcp 22 without a consent of both owners
-              leaf-1 nxos:26  security contract source 17 destination 18 policy P bidir
+              leaf-1 nxos:27  security contract source 17 destination 18 policy P bidir
         "#]],
     );
 }
@@ -368,6 +368,7 @@ fn head(number: u8, asn: u32, cable: u8) -> String {
 feature security-group
 nv overlay evpn
 system routing template-security-groups
+ip dhcp snooping
 interface loopback1
   ip address 10.255.0.{number}/32
 interface nve1
@@ -420,6 +421,7 @@ evpn
     rd 10.255.0.{number}:{tag}
     route-target import 65000:1000{tag}
     route-target export 65000:1000{tag}
+ip dhcp snooping vlan {tag}
 security-group {tag} name J{tag}
   match connected-endpoints vrf t{tenant} ipv4 {address}/32
 interface Ethernet1/{port}

@@ -21,6 +21,8 @@ pub(crate) struct Machine {
     pub(crate) segments: BTreeMap<Vni, Targets>,
     pub(crate) ports: BTreeMap<Port, Jack>,
     pub(crate) bindings: BTreeSet<Binding>,
+    /// Bridge domains whose bound sources a switch keeps, so that its ports can be guarded.
+    pub(crate) kept: BTreeSet<SmolStr>,
     pub(crate) policy: Policy,
 }
 
@@ -117,6 +119,7 @@ impl Machine {
     /// P2: whether a frame with this source may enter here.
     pub(crate) fn admits(&self, port: Port, domain: &SmolStr, source: Ipv4Addr) -> bool {
         let guarded = self.ports.get(&port).is_some_and(|jack| jack.guarded);
+        let guarded = guarded && self.kept.contains(domain);
         let bound = || self.ports_bound(source, domain).any(|bound| bound == port);
         (!guarded || bound()) && self.policy.admits(port, source)
     }

@@ -25,6 +25,7 @@ pub(crate) fn load(text: &str, machine: &mut Machine) {
 #[derive(Default)]
 struct Switch<'a> {
     overlay: bool,
+    keeps_sources: bool,
     knows_groups: bool,
     has_room_for_groups: bool,
     by_bgp: bool,
@@ -50,6 +51,10 @@ impl<'a> Switch<'a> {
     fn take(&mut self, block: &Block<'a>, machine: &mut Machine) {
         match block.words[..] {
             ["nv", "overlay", "evpn"] => self.overlay = true,
+            ["ip", "dhcp", "snooping"] => self.keeps_sources = true,
+            ["ip", "dhcp", "snooping", "vlan", vlan] => {
+                machine.kept.insert(vlan.into());
+            }
             ["feature", "security-group"] => self.knows_groups = true,
             ["system", "routing", "template-security-groups"] => self.has_room_for_groups = true,
             ["interface", name] => self.interface(name, block, machine),
@@ -161,6 +166,9 @@ impl<'a> Switch<'a> {
         }
         machine.speaker.advertises_evpn = self.overlay && self.by_bgp;
         self.groups.contracts = self.rules();
+        if !self.keeps_sources {
+            machine.kept.clear();
+        }
         if !(self.knows_groups && self.has_room_for_groups) {
             self.groups.denying.clear();
         }

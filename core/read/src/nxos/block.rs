@@ -115,6 +115,15 @@ impl<'a> Reader<'a> {
                 self.claim(line, bound);
                 DONE
             }
+            ["ip", "dhcp", "snooping"] => {
+                self.claim(line, Fact::KeepsSources);
+                DONE
+            }
+            ["ip", "dhcp", "snooping", "vlan", vlan] => {
+                let bridge = values::bridge(vlan)?;
+                self.claim(line, Fact::KeepsSourcesOf(bridge));
+                DONE
+            }
             ["vlan", vlan] => {
                 values::bridge(vlan)?;
                 opens(Block::Vlan(vlan))

@@ -26,8 +26,6 @@ ignored! {
         "feature interface-vlan",
         "feature nv overlay",
         "feature vn-segment-vlan-based",
-        "ip dhcp snooping",
-        "ip dhcp snooping vlan *",
         "fabric forwarding anycast-gateway-mac *",
     ],
     "vlan / " Block::Vlan(_) => ["name *"],

@@ -1,0 +1,108 @@
+use std::fmt;
+
+use model::{Rate, VrfName};
+
+use crate::{Fact, Scope};
+
+/// What a claim says, in words.
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LocalAs(asn) => write!(f, "speaks BGP as AS {asn}"),
+            Self::CableAddress(address) => write!(f, "has {address} on a cable"),
+            Self::Neighbor { address, remote } => {
+                write!(f, "expects neighbour {address} of AS {remote}")
+            }
+            Self::UnderlayWith(address) => write!(f, "exchanges underlay routes with {address}"),
+            Self::EvpnWith(address) => write!(f, "exchanges EVPN routes with {address}"),
+            Self::Announces(address) => write!(f, "announces {address} to the underlay"),
+            Self::AdvertisesEvpn => f.write_str("tells its EVPN neighbours what it has"),
+            Self::Vtep(address) => write!(f, "sends its tunnels from {address}"),
+            Self::SegmentOf { bridge, vni } => write!(f, "bridge domain {bridge} is segment {vni}"),
+            Self::RoutedIn { bridge, vrf } => {
+                write!(f, "bridge domain {bridge} is routed in VRF {vrf}")
+            }
+            Self::Gateway { bridge, address, prefix } => {
+                write!(f, "is gateway {address}/{prefix} of bridge domain {bridge}")
+            }
+            Self::TunnelEnds(vni) => write!(f, "tunnels of VNI {vni} end here"),
+            Self::Tagged(vni) => write!(f, "tunnels of VNI {vni} carry group tags"),
+            Self::TunnelFrom { vni, address } => {
+                write!(f, "tunnels of VNI {vni} come from {address}")
+            }
+            Self::Learns(vni) => write!(f, "learns addresses of VNI {vni} from packets"),
+            Self::RoutedTunnel { vrf, vni } => {
+                write!(f, "frames of VNI {vni} that come out of a tunnel are routed in VRF {vrf}")
+            }
+            Self::VrfVni { vrf, vni } => write!(f, "VRF {vrf} has VNI {vni}"),
+            Self::Distinguisher { scope, rd } => write!(f, "{scope} has distinguisher {rd}"),
+            Self::Imports { scope, target } => write!(f, "{scope} imports {target}"),
+            Self::Exports { scope, target } => write!(f, "{scope} exports {target}"),
+            Self::AutomaticTarget(scope) => write!(f, "{scope} chooses its targets itself"),
+            Self::Attached { port, bridge } => write!(f, "{port} is in bridge domain {bridge}"),
+            Self::Guarded(port) => write!(f, "{port} lets only bound sources pass"),
+            Self::Bound { port, bridge, address, mac } => {
+                write!(f, "{address} ({mac}) is behind {port} in bridge domain {bridge}")
+            }
+            Self::KeepsSources => f.write_str("keeps bound sources"),
+            Self::KeepsSourcesOf(bridge) => {
+                write!(f, "keeps the bound sources of bridge domain {bridge}")
+            }
+            Self::JudgesByGroups => f.write_str("judges by groups"),
+            Self::InGroup { vrf, addresses, tag } => {
+                write!(f, "{addresses} of VRF {vrf} is in group {tag}")
+            }
+            Self::DeniesByDefault(vrf) => write!(f, "VRF {vrf} drops what no rule allows"),
+            Self::Contract { vrf, client, provider, service } => {
+                write!(f, "in VRF {vrf} group {client} may ask group {provider} at {service}")
+            }
+            Self::TableDeniesByDefault => {
+                f.write_str("the packet program drops what no entry allows")
+            }
+            Self::TablePassesByDefault => {
+                f.write_str("the packet program passes what no entry denies")
+            }
+            Self::TableSpace { space, vni } => {
+                write!(f, "frames of VNI {vni} are judged in {space}")
+            }
+            Self::TableEndpoint { space, address, mac, port, tag } => {
+                write!(f, "{address} ({mac}) of {space} is behind {port} in group {tag}")
+            }
+            Self::TablePeers { space, first, last, vtep, tag } => {
+                write!(f, "{first} to {last} of {space} are behind {vtep} in group {tag}")
+            }
+            Self::TablePermit { space, client, provider, service } => {
+                write!(f, "in {space} group {client} may ask group {provider} at {service}")
+            }
+            Self::TableRate { space, guarantee_bps, ceiling_bps } => {
+                write_rate(f, space, *guarantee_bps, *ceiling_bps)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Segment(vni) => write!(f, "segment {vni}"),
+            Self::Vrf(vrf) => write!(f, "VRF {vrf}"),
+        }
+    }
+}
+
+fn write_rate(
+    f: &mut fmt::Formatter<'_>,
+    space: &VrfName,
+    guarantee: Option<u64>,
+    ceiling: Option<u64>,
+) -> fmt::Result {
+    write!(f, "{space} is guaranteed ")?;
+    match guarantee {
+        Some(bps) => write!(f, "{}", Rate { bps })?,
+        None => f.write_str("nothing")?,
+    }
+    match ceiling {
+        Some(bps) => write!(f, " and limited to {}", Rate { bps }),
+        None => f.write_str(" and not limited"),
+    }
+}
