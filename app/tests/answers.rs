@@ -102,7 +102,7 @@ fn a_pair_that_may_meet_is_explained() {
               group    open   a rule lets groups 17 and 19 speak at tcp 2049
                        leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
                        leaf-2 table:16  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
-                       leaf-2 table:19  permit t3 17 19 tcp 2049
+                       leaf-2 table:18  permit t3 17 19 tcp 2049
               passes: unicast to tcp 2049, routed through a tunnel
             n5/0 at leaf-2 swp9 (vault/files) to n1/0 at leaf-1 Ethernet1/1 (red/train)
               owner    open   vault/files and red/train both consented to tcp 2049

@@ -1,3 +1,5 @@
+use std::net::Ipv4Addr;
+
 use model::{DeviceId, Dialect, JobName, Part, PartText, Service};
 use plan::{Group, JobNet, Seat, TenantNet};
 
@@ -118,11 +120,20 @@ impl<'a> Spot<'a> {
         self.world.owners.ports.get(&(group.device, group.seats.first()?.port))
     }
 
-    /// Whether the line stands once in its text: one that is repeated can go unseen.
-    pub(crate) fn is_single(&self) -> bool {
+    /// Whether no other line of the artifact expects the first of these peers: two jobs that
+    /// consented may both tell of one.
+    pub(crate) fn is_only_to_expect(&self, space: &str, run: &str, tag: &str) -> Option<bool> {
+        let first: Ipv4Addr = run.split_once('-')?.0.parse().ok()?;
+        let expects = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let ["peers", other, range, .., "tag", group] = words[..] else { return false };
+            let ends = range.split_once('-').map(|(a, b)| (a.parse(), b.parse::<Ipv4Addr>()));
+            let Some((Ok(low), Ok(high))) = ends else { return false };
+            other == space && group == tag && (low..=high).contains(&first)
+        };
         let artifact = &self.world.artifacts[self.at.0];
         let lines = artifact.parts.iter().flat_map(|part| part.text.lines());
-        lines.filter(|line| *line == self.text).count() == 1
+        Some(lines.filter(|line| expects(line)).count() == 1)
     }
 
     /// A member of another job of the same tenant.

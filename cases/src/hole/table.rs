@@ -46,9 +46,9 @@ pub(crate) const HOLES: &[Hole] = &[
     }),
     // What is on the device itself needs no peers, and what is said twice can be said once.
     hole("peers are dropped", |spot, _| {
-        let ["peers", _, _, _, vtep, ..] = spot.words()[..] else { return None };
+        let ["peers", space, run, _, vtep, .., tag] = spot.words()[..] else { return None };
         let own = spot.world.plan.fleet.vtep(spot.device)?.address.to_string();
-        (own != vtep && spot.is_single()).then(Vec::new)
+        (own != vtep && spot.is_only_to_expect(space, run, tag)?).then(Vec::new)
     }),
     hole("a segment's space has another job's VNI", |spot, chance| {
         let (["space", _, "vni", _], true) = (&spot.words()[..], spot.is_stretched()) else {

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::net::Ipv4Addr;
+use std::num::NonZeroU32;
 
 use ipnet::Ipv4Net;
 use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
@@ -116,9 +117,16 @@ pub enum Fact {
     TableSpace { space: VrfName, vni: Vni },
     /// An endpoint of this device.
     TableEndpoint { space: VrfName, address: Ipv4Addr, mac: Mac, port: Port, tag: Tag },
-    /// Endpoints elsewhere: all addresses from the first to the last are behind this tunnel
-    /// endpoint with this tag.
-    TablePeers { space: VrfName, first: Ipv4Addr, last: Ipv4Addr, vtep: Ipv4Addr, tag: Tag },
+    /// Endpoints elsewhere: all addresses from the first to the last have this tag and are
+    /// behind this tunnel endpoint, or each block of so many behind the next one.
+    TablePeers {
+        space: VrfName,
+        first: Ipv4Addr,
+        last: Ipv4Addr,
+        vtep: Ipv4Addr,
+        every: Option<NonZeroU32>,
+        tag: Tag,
+    },
     /// In this space the two groups may speak: the first asks, the second answers.
     TablePermit { space: VrfName, client: Tag, provider: Tag, service: Service },
     /// What a tenant's packets are guaranteed and limited to, in bits a second.

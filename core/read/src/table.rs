@@ -1,7 +1,10 @@
+use std::net::Ipv4Addr;
+use std::num::NonZeroU32;
+
 use model::VrfName;
 
 use crate::lines::{Line, lines};
-use crate::values::{Why, address, bps, mac, port, service, tag, vni, vrf};
+use crate::values::{Why, address, bps, count, mac, port, service, tag, vni, vrf};
 use crate::{Claim, Fact, Reading, Unknown};
 
 /// Lines that are none of our business, by how they begin: comments.
@@ -27,7 +30,10 @@ pub(crate) fn read(text: &str) -> Reading {
 /// What one line says. Most frequent lines first: a table is mostly peers.
 fn fact(line: &Line<'_>) -> Result<Fact, Why> {
     Ok(match line.words().as_slice() {
-        ["peers", space, run, "vtep", vtep, "tag", group] => peers(space, run, vtep, group)?,
+        ["peers", space, run, "vtep", vtep, "tag", group] => peers(space, run, vtep, None, group)?,
+        ["peers", space, run, "vtep", vtep, "every", block, "tag", group] => {
+            peers(space, run, vtep, Some(block), group)?
+        }
         ["endpoint", space, at, "mac", ethernet, "port", on, "tag", group] => Fact::TableEndpoint {
             space: vrf(space),
             address: address(at)?,
@@ -57,14 +63,35 @@ fn fact(line: &Line<'_>) -> Result<Fact, Why> {
     })
 }
 
-fn peers(space: &str, run: &str, vtep: &str, group: &str) -> Result<Fact, Why> {
+fn peers(
+    space: &str,
+    run: &str,
+    vtep: &str,
+    every: Option<&str>,
+    group: &str,
+) -> Result<Fact, Why> {
     const RUN: Why = "a run of addresses is written `first-last`, the lower first";
     let (first, last) = run.split_once('-').ok_or(RUN)?;
     let (first, last) = (address(first)?, address(last)?);
     if first > last {
         return Err(RUN);
     }
-    Ok(Fact::TablePeers { space: vrf(space), first, last, vtep: address(vtep)?, tag: tag(group)? })
+    let vtep = address(vtep)?;
+    let every = every.map(|block| blocks(block, first, last, vtep)).transpose()?;
+    Ok(Fact::TablePeers { space: vrf(space), first, last, vtep, every, tag: tag(group)? })
+}
+
+/// How many addresses are behind each of the tunnel endpoints that follow one another.
+fn blocks(word: &str, first: Ipv4Addr, last: Ipv4Addr, vtep: Ipv4Addr) -> Result<NonZeroU32, Why> {
+    const BLOCKS: Why = "a run is divided into whole blocks, each behind the next tunnel endpoint";
+    /// More hosts than any pod has; a hostile line must not make work without end.
+    const MOST: u64 = 1 << 16;
+    let every = count(word)?;
+    let addresses = u64::from(u32::from(last) - u32::from(first)) + 1;
+    let blocks = addresses / u64::from(every.get());
+    let whole = addresses.is_multiple_of(every.get().into());
+    let fits = blocks <= MOST && u64::from(u32::from(vtep)) + blocks <= 1 << 32;
+    if whole && fits { Ok(every) } else { Err(BLOCKS) }
 }
 
 fn rate(space: VrfName, guarantee_bps: Option<u64>, ceiling_bps: Option<u64>) -> Fact {

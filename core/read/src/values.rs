@@ -1,4 +1,5 @@
 use std::net::Ipv4Addr;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
@@ -61,6 +62,10 @@ pub(crate) fn service(protocol: &str, port: &str) -> Result<Service, Why> {
 
 pub(crate) fn bps(word: &str) -> Result<u64, Why> {
     value(word, "a rate is a whole number of bits a second")
+}
+
+pub(crate) fn count(word: &str) -> Result<NonZeroU32, Why> {
+    value(word, "a count is a whole number from 1")
 }
 
 pub(crate) fn vrf(word: &str) -> VrfName {

@@ -68,9 +68,14 @@ impl fmt::Display for Fact {
             Self::TableEndpoint { space, address, mac, port, tag } => {
                 write!(f, "{address} ({mac}) of {space} is behind {port} in group {tag}")
             }
-            Self::TablePeers { space, first, last, vtep, tag } => {
+            Self::TablePeers { space, first, last, vtep, every: None, tag } => {
                 write!(f, "{first} to {last} of {space} are behind {vtep} in group {tag}")
             }
+            Self::TablePeers { space, first, last, vtep, every: Some(every), tag } => write!(
+                f,
+                "{first} to {last} of {space} are behind {vtep} and those after it, {every} each, \
+                 in group {tag}"
+            ),
             Self::TablePermit { space, client, provider, service } => {
                 write!(f, "in {space} group {client} may ask group {provider} at {service}")
             }

@@ -47,16 +47,23 @@ fn a_tenant_part_tells_the_space_and_its_rate() {
 }
 
 #[test]
+fn hosts_that_follow_one_another_are_one_line() {
+    check("peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 every 4 tag 1001\n", expect![[r#"
+        1: TablePeers { space: VrfName("t17"), first: 10.1.0.3, last: 10.1.0.10, vtep: 10.255.0.4, every: Some(4), tag: Tag(1001) }
+    "#]]);
+}
+
+#[test]
 fn a_job_part_tells_endpoints_peers_and_permits() {
     check(
         JOB,
         expect![[r#"
-        1: TableSpace { space: VrfName("t17"), vni: Vni(101001) }
-        2: TableEndpoint { space: VrfName("t17"), address: 10.1.0.2, mac: Mac([2, 0, 0, 0, 0, 5]), port: Swp(5), tag: Tag(1001) }
-        3: TablePeers { space: VrfName("t17"), first: 10.1.0.3, last: 10.1.0.10, vtep: 10.255.0.4, tag: Tag(1001) }
-        4: TablePeers { space: VrfName("t17"), first: 10.9.0.2, last: 10.9.0.2, vtep: 10.255.0.9, tag: Tag(2001) }
-        5: TablePermit { space: VrfName("t17"), client: Tag(1001), provider: Tag(2001), service: Service { protocol: Tcp, port: 2049 } }
-    "#]],
+            1: TableSpace { space: VrfName("t17"), vni: Vni(101001) }
+            2: TableEndpoint { space: VrfName("t17"), address: 10.1.0.2, mac: Mac([2, 0, 0, 0, 0, 5]), port: Swp(5), tag: Tag(1001) }
+            3: TablePeers { space: VrfName("t17"), first: 10.1.0.3, last: 10.1.0.10, vtep: 10.255.0.4, every: None, tag: Tag(1001) }
+            4: TablePeers { space: VrfName("t17"), first: 10.9.0.2, last: 10.9.0.2, vtep: 10.255.0.9, every: None, tag: Tag(2001) }
+            5: TablePermit { space: VrfName("t17"), client: Tag(1001), provider: Tag(2001), service: Service { protocol: Tcp, port: 2049 } }
+        "#]],
     );
 }
 
@@ -120,6 +127,10 @@ peers t17 10.1.0.3 vtep 10.255.0.4 tag 1001
 peers t17 10.1.0.10-10.1.0.3 vtep 10.255.0.4 tag 1001
 peers t17 10.1.0.3-10.1.0.10 vtep any tag 1001
 peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 tag 65536
+peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 every 3 tag 1001
+peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 every 0 tag 1001
+peers t17 10.1.0.3-10.1.0.10 vtep 255.255.255.255 every 4 tag 1001
+peers t17 0.0.0.0-255.255.255.255 vtep 0.0.0.0 every 1 tag 1001
 permit t17 1001 2001 icmp 1
 permit t17 1001 2001 tcp 65536
 permit t17 1001 2001
@@ -155,11 +166,19 @@ permit t17 1001 2001
                an address is four numbers such as 10.1.0.2
             16? peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 tag 65536
                a group tag is a number from 1 to 65535
-            17? permit t17 1001 2001 icmp 1
+            17? peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 every 3 tag 1001
+               a run is divided into whole blocks, each behind the next tunnel endpoint
+            18? peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 every 0 tag 1001
+               a count is a whole number from 1
+            19? peers t17 10.1.0.3-10.1.0.10 vtep 255.255.255.255 every 4 tag 1001
+               a run is divided into whole blocks, each behind the next tunnel endpoint
+            20? peers t17 0.0.0.0-255.255.255.255 vtep 0.0.0.0 every 1 tag 1001
+               a run is divided into whole blocks, each behind the next tunnel endpoint
+            21? permit t17 1001 2001 icmp 1
                a service speaks tcp or udp
-            18? permit t17 1001 2001 tcp 65536
+            22? permit t17 1001 2001 tcp 65536
                the port of a service is a number up to 65535
-            19? permit t17 1001 2001
+            23? permit t17 1001 2001
                no line of a table is written so
             ignored: [1]
         "#]],

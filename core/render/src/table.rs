@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use model::{Consent, DeviceId, JobName, TenantName, VrfName};
 use plan::{Group, JobNet, Plan, Seat, TenantNet};
@@ -38,17 +39,14 @@ pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out:
         return;
     };
     let space = &tenant.vrf;
-    out.reserve(64 * (1 + group.seats.len() + job.groups.len())); // about as long as it gets
+    out.reserve(64 * (2 + group.seats.len())); // about as long as it gets
     say!(out, "space ", space, " vni ", job.l2vni, "\n");
     for seat in &group.seats {
         say!(out, "endpoint ", space, " ", seat.address, " mac ", seat.mac);
         say!(out, " port ", seat.port, " tag ", job.tag, "\n");
     }
-    for other in &job.groups {
-        if other.device != group.device {
-            peers(plan, space, job, other, out);
-        }
-    }
+    let elsewhere = job.groups.iter().filter(|other| other.device != group.device);
+    peers(plan, space, job, elsewhere, out);
     consents(plan, name, space, out);
 }
 
@@ -64,28 +62,70 @@ fn consents(plan: &Plan, name: &JobName, space: &VrfName, out: &mut String) {
             continue;
         };
         if seen.insert(other) {
-            for group in &met.groups {
-                peers(plan, space, met, group, out);
-            }
+            peers(plan, space, met, met.groups.iter(), out);
         }
         say!(out, "permit ", space, " ", asks.tag, " ", answers.tag);
         say!(out, " ", service.protocol, " ", service.port, "\n");
     }
 }
 
-/// One line for each run of consecutive addresses of the group.
-fn peers(plan: &Plan, space: &VrfName, job: &JobNet, group: &Group, out: &mut String) {
-    let Some(vtep) = plan.fleet.vtep(group.device) else {
-        return;
-    };
-    let mut rest = group.seats.as_slice();
-    while let [first, ..] = rest {
-        let (run, after) = rest.split_at(run_length(rest));
-        let last = run.last().unwrap_or(first);
-        say!(out, "peers ", space, " ", first.address, "-", last.address);
-        say!(out, " vtep ", vtep.address, " tag ", job.tag, "\n");
-        rest = after;
+/// Consecutive addresses in blocks of one size, each behind the tunnel endpoint after the one
+/// before. Hosts that follow one another are one such run, so that a job's peers are a few lines
+/// and not one for each host.
+struct Run {
+    first: u32,
+    last: u32,
+    vtep: u32,
+    every: u32,
+}
+
+impl Run {
+    /// Takes the next block in, if it goes on where this run ends.
+    fn takes(&mut self, block: &Self) -> bool {
+        let blocks = (self.last - self.first + 1) / self.every;
+        let goes_on = Some(block.first) == self.last.checked_add(1)
+            && Some(block.vtep) == self.vtep.checked_add(blocks)
+            && block.every == self.every;
+        if goes_on {
+            self.last = block.last;
+        }
+        goes_on
     }
+
+    fn say(&self, space: &VrfName, job: &JobNet, out: &mut String) {
+        let [first, last, vtep] = [self.first, self.last, self.vtep].map(Ipv4Addr::from);
+        say!(out, "peers ", space, " ", first, "-", last, " vtep ", vtep);
+        if self.last - self.first + 1 > self.every {
+            say!(out, " every ", u64::from(self.every));
+        }
+        say!(out, " tag ", job.tag, "\n");
+    }
+}
+
+/// The endpoints of these groups.
+fn peers<'a>(
+    plan: &Plan,
+    space: &VrfName,
+    job: &JobNet,
+    groups: impl Iterator<Item = &'a Group>,
+    out: &mut String,
+) {
+    let mut open: Option<Run> = None;
+    for group in groups {
+        let Some(vtep) = plan.fleet.vtep(group.device) else { continue };
+        let mut rest = group.seats.as_slice();
+        while let [first, ..] = rest {
+            let (seats, after) = rest.split_at(run_length(rest));
+            let (first, every) = (u32::from(first.address), seats.len() as u32);
+            let vtep = u32::from(vtep.address);
+            let block = Run { first, last: first + (every - 1), vtep, every };
+            if !open.as_mut().is_some_and(|run| run.takes(&block)) {
+                open.replace(block).into_iter().for_each(|run| run.say(space, job, out));
+            }
+            rest = after;
+        }
+    }
+    open.into_iter().for_each(|run| run.say(space, job, out));
 }
 
 /// How many seats from the first on have consecutive addresses. Seats are in the order of their

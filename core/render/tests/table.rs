@@ -70,8 +70,7 @@ fn a_gap_ends_a_run() {
         expect![[r#"
             space t17 vni 101001
             endpoint t17 10.1.0.6 mac 02:00:00:00:00:06 port rep0 tag 1001
-            peers t17 10.1.0.2-10.1.0.3 vtep 10.255.0.1 tag 1001
-            peers t17 10.1.0.4-10.1.0.5 vtep 10.255.0.2 tag 1001
+            peers t17 10.1.0.2-10.1.0.5 vtep 10.255.0.1 every 2 tag 1001
             peers t17 10.1.0.7-10.1.0.7 vtep 10.255.0.2 tag 1001
             peers t17 10.1.0.18-10.1.0.18 vtep 10.255.0.1 tag 1002
             permit t17 1002 1001 tcp 22
@@ -89,14 +88,13 @@ fn a_job_on_one_device_has_only_the_peers_it_agreed_to() {
         "leaf-1",
         "job acme/research/eval",
         expect![[r#"
-        space t17 vni 101002
-        endpoint t17 10.1.0.18 mac 02:00:00:00:00:12 port swp3 tag 1002
-        peers t17 10.1.0.2-10.1.0.3 vtep 10.255.0.1 tag 1001
-        peers t17 10.1.0.4-10.1.0.5 vtep 10.255.0.2 tag 1001
-        peers t17 10.1.0.7-10.1.0.7 vtep 10.255.0.2 tag 1001
-        peers t17 10.1.0.6-10.1.0.6 vtep 10.255.1.1 tag 1001
-        permit t17 1002 1001 tcp 22
-    "#]],
+            space t17 vni 101002
+            endpoint t17 10.1.0.18 mac 02:00:00:00:00:12 port swp3 tag 1002
+            peers t17 10.1.0.2-10.1.0.5 vtep 10.255.0.1 every 2 tag 1001
+            peers t17 10.1.0.7-10.1.0.7 vtep 10.255.0.2 tag 1001
+            peers t17 10.1.0.6-10.1.0.6 vtep 10.255.1.1 tag 1001
+            permit t17 1002 1001 tcp 22
+        "#]],
     );
 }
 
@@ -109,8 +107,7 @@ fn the_provider_sees_the_client_in_its_own_space() {
             space t18 vni 102001
             endpoint t18 10.9.0.3 mac 02:00:00:00:00:03 port rep1 tag 2001
             peers t18 10.9.0.2-10.9.0.2 vtep 10.255.0.1 tag 2001
-            peers t18 10.1.0.2-10.1.0.3 vtep 10.255.0.1 tag 1001
-            peers t18 10.1.0.4-10.1.0.5 vtep 10.255.0.2 tag 1001
+            peers t18 10.1.0.2-10.1.0.5 vtep 10.255.0.1 every 2 tag 1001
             peers t18 10.1.0.7-10.1.0.7 vtep 10.255.0.2 tag 1001
             peers t18 10.1.0.6-10.1.0.6 vtep 10.255.1.1 tag 1001
             permit t18 1001 2001 tcp 2049

@@ -111,11 +111,14 @@ impl Verifier {
         let runs = self.runs_tagged(tag);
         for (device, space) in places {
             for (first, (peers, at)) in self.facts(*device).runs_of(space, tag) {
-                let place = runs.partition_point(|run| run.0 <= first);
-                let holds = place
-                    .checked_sub(1)
-                    .and_then(|place| runs.get(place))
-                    .is_some_and(|(_, last, vtep)| *last >= peers.last && *vtep == peers.vtep);
+                let mut from = runs.partition_point(|run| run.1 < first);
+                let holds = peers.blocks(first).all(|(first, last, vtep)| {
+                    while runs.get(from).is_some_and(|run| run.1 < first) {
+                        from += 1;
+                    }
+                    let run = runs.get(from);
+                    run.is_some_and(|run| run.0 <= first && last <= run.1 && run.2 == vtep)
+                });
                 if !holds {
                     let (last, vtep) = (peers.last, peers.vtep);
                     let weakness = Weakness::StrangePeers { first, last, vtep, tag };
@@ -136,6 +139,7 @@ impl Verifier {
             bound.extend(tagged.filter_map(|seat| Some((seat.address?, vtep))));
         }
         bound.sort_unstable();
+        bound.dedup();
         let mut runs: Vec<(Ipv4Addr, Ipv4Addr, Ipv4Addr)> = Vec::new();
         for (address, vtep) in bound {
             match runs.last_mut() {

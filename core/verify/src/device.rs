@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::num::NonZeroU32;
 
 use ipnet::Ipv4Net;
 use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
@@ -173,6 +174,28 @@ pub(crate) struct Table {
 pub(crate) struct Peers {
     pub(crate) last: Ipv4Addr,
     pub(crate) vtep: Ipv4Addr,
+    /// How many addresses are behind each tunnel endpoint from the first on; all if it is none.
+    every: Option<NonZeroU32>,
+}
+
+impl Peers {
+    /// The addresses behind each tunnel endpoint, of a run that begins with `first`.
+    pub(crate) fn blocks(
+        &self,
+        first: Ipv4Addr,
+    ) -> impl Iterator<Item = (Ipv4Addr, Ipv4Addr, Ipv4Addr)> {
+        let (start, end, vtep) = (u32::from(first), u32::from(self.last), u32::from(self.vtep));
+        let every = self.every.map_or(u64::MAX, |every| every.get().into());
+        let blocks = u64::from(end - start) / every;
+        (0..=blocks).map(move |block| {
+            let from = u64::from(start) + block.saturating_mul(every);
+            let to = from.saturating_add(every - 1).min(end.into());
+            // A run lies inside the address space, and the reader knows that its tunnel
+            // endpoints do.
+            let address = |number: u64| Ipv4Addr::from(number as u32);
+            (address(from), address(to), address(u64::from(vtep) + block))
+        })
+    }
 }
 
 /// Whether a line comes or goes.
@@ -273,12 +296,12 @@ impl Device {
                 let entry = Entry { space, address: *address, mac: *mac, tag: *tag };
                 self.port(*port).entries.turn(entry, at, turn);
             }
-            Fact::TablePeers { space, first, last, vtep, tag } => {
+            Fact::TablePeers { space, first, last, vtep, every, tag } => {
                 if !self.table.peers.contains_key(space) {
                     self.table.peers.insert(space.clone(), BTreeMap::new());
                 }
                 if let Some(peers) = self.table.peers.get_mut(space) {
-                    let run = Peers { last: *last, vtep: *vtep };
+                    let run = Peers { last: *last, vtep: *vtep, every: *every };
                     turn_in(peers, (*tag, *first), run, at, turn);
                 }
             }

@@ -133,10 +133,8 @@ impl Verifier {
             return false;
         }
         let elsewhere = runs.iter().filter(|run| run.device != key.0);
-        let known = facts.runs_of(space, tag);
-        elsewhere
-            .map(|run| (run.first, run.last, run.vtep))
-            .eq(known.map(|(first, (peers, _))| (first, peers.last, peers.vtep)))
+        let known = facts.runs_of(space, tag).flat_map(|(first, (peers, _))| peers.blocks(first));
+        elsewhere.map(|run| (run.first, run.last, run.vtep)).eq(known)
     }
 }
 

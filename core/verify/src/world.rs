@@ -435,7 +435,8 @@ fn known_peer(
     tag: Tag,
 ) -> bool {
     facts.runs_of(space, tag).any(|(first, (peers, _))| {
-        first <= source.last && source.first <= peers.last && peers.vtep == outer
+        let mut blocks = peers.blocks(first).skip_while(|(_, last, _)| *last < source.first);
+        blocks.any(|(first, _, vtep)| first <= source.last && vtep == outer)
     })
 }
 
