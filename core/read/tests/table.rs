@@ -48,9 +48,12 @@ fn a_tenant_part_tells_the_space_and_its_rate() {
 
 #[test]
 fn hosts_that_follow_one_another_are_one_line() {
-    check("peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 every 4 tag 1001\n", expect![[r#"
+    check(
+        "peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 every 4 tag 1001\n",
+        expect![[r#"
         1: TablePeers { space: VrfName("t17"), first: 10.1.0.3, last: 10.1.0.10, vtep: 10.255.0.4, every: Some(4), tag: Tag(1001) }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
