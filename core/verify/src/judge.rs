@@ -279,14 +279,15 @@ impl Verifier {
         let importers = self.index.importers.get(&target).unwrap_or(&none);
         let exporters = self.index.exporters.get(&target).unwrap_or(&none);
         let is_segment = |scope: &Scope| matches!(scope, Scope::Segment(_));
-        let exported = (
-            exporters.iter().any(|(_, scope)| is_segment(scope)),
-            exporters.iter().any(|(_, scope)| !is_segment(scope)),
-        );
+        // A segment takes nothing from a VRF that exports the same target, nor a VRF from a segment.
+        let is_dead =
+            |of_segment: bool| exporters.iter().all(|(_, scope)| is_segment(scope) != of_segment);
+        let (dead_for_segments, dead_for_vrfs) = (is_dead(true), is_dead(false));
         let exporting = self.tenants_behind(exporters);
         for at in importers {
             let (device, scope) = at;
-            if if is_segment(scope) { !exported.0 } else { !exported.1 } {
+            let dead = if is_segment(scope) { dead_for_segments } else { dead_for_vrfs };
+            if dead {
                 let weakness = Weakness::DeadImport { scope: scope.clone(), target };
                 let ats = self.import_at(*device, scope, target);
                 self.weak(judgement, Some(*device), weakness, ats);
@@ -405,14 +406,8 @@ impl Verifier {
             Who::Nobody(..) => None,
         });
         if let (Some(first), Some(second)) = (jobs.next(), jobs.next()) {
-            let ats: Vec<At> = self
-                .domains_tagged(tag)
-                .flat_map(|key| self.seats(key).map(move |seat| (key, seat)))
-                .filter(|(_, seat)| seat.tag == Some(tag))
-                .filter_map(|(key, seat)| self.tag_line(key, seat))
-                .collect();
-            let strange = self.one_line_of_each(tag, &ats);
-            self.weak(judgement, None, Weakness::SharedTag { tag, first, second }, strange);
+            let ats = self.one_line_of_each(tag);
+            self.weak(judgement, None, Weakness::SharedTag { tag, first, second }, ats);
         }
         let mut crossings = Crossings::new();
         for from in self.domains_tagged(tag) {
@@ -424,15 +419,14 @@ impl Verifier {
     }
 
     /// One line for each owner that uses the tag, so that the evidence stays short.
-    fn one_line_of_each(&self, tag: Tag, ats: &[At]) -> Vec<At> {
+    fn one_line_of_each(&self, tag: Tag) -> Vec<At> {
         let mut seen = BTreeSet::new();
         let mut lines = Vec::new();
-        let seats = self.domains_tagged(tag).flat_map(|key| {
-            self.seats(key).filter(|seat| seat.tag == Some(tag)).map(move |seat| (key, seat))
-        });
-        for ((key, seat), at) in seats.zip(ats) {
-            if seen.insert(who(key, seat)) {
-                lines.push(*at);
+        for key in self.domains_tagged(tag) {
+            for seat in self.seats(key).filter(|seat| seat.tag == Some(tag)) {
+                if seen.insert(who(key, seat)) {
+                    lines.extend(self.tag_line(key, seat));
+                }
             }
         }
         lines
