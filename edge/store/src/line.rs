@@ -135,7 +135,9 @@ fn split_sum(line: &[u8]) -> Option<(&[u8], u64)> {
     let (rest, digits) = line.split_at_checked(line.len().checked_sub(SUM_DIGITS)?)?;
     let open = rest.strip_suffix(SUM_BEGINS.as_bytes())?;
     let digits = std::str::from_utf8(digits).ok()?;
-    Some((open, u64::from_str_radix(digits, 16).ok()?))
+    let sum = u64::from_str_radix(digits, 16).ok()?;
+    // Capitals and a plus are the same number, and still another byte than was written.
+    (format!("{sum:016x}") == digits).then_some((open, sum))
 }
 
 impl Chain {

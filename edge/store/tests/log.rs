@@ -93,6 +93,17 @@ fn a_line_taken_out_is_damage() {
     assert!(matches!(Log::open(&path), Err(OpenError::Damaged { line: 2, .. })));
 }
 
+#[test]
+fn a_checksum_in_capitals_is_damage() {
+    let (path, _) = two_batches("capitals");
+    let text = fs::read_to_string(&path).unwrap();
+    let sum = text.find("\"sum\":\"").unwrap() + "\"sum\":\"".len();
+    let capitals = text[sum..sum + 16].to_uppercase();
+    assert_ne!(capitals, text[sum..sum + 16], "the first checksum has a letter");
+    fs::write(&path, format!("{}{capitals}{}", &text[..sum], &text[sum + 16..])).unwrap();
+    assert!(matches!(Log::open(&path), Err(OpenError::Damaged { line: 1, .. })));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
