@@ -6,6 +6,7 @@
 mod fuzz;
 #[cfg(test)]
 mod house;
+mod object;
 mod setup;
 mod shell;
 mod test;
@@ -20,6 +21,7 @@ usage: cargo xtask <chore>
   test                               every check of this repository, in order
   fuzz [--target T] [--seconds N]    feed the parsers what nobody would write; all of them, and
                                      60 seconds each, unless told otherwise
+  object [--check]                   compile the packet program; or only compare it with what is kept
   bench [argument]...                measure in release mode; `cargo xtask bench --help` says more
 ";
 
@@ -40,6 +42,8 @@ fn chore(words: &[&str]) -> Result<(), Failure> {
         ["setup"] => setup::run(),
         ["test"] => test::run(),
         ["fuzz", options @ ..] => fuzz::run(&fuzz::Wish::from_words(options)?),
+        ["object"] => object::run(false),
+        ["object", "--check"] => object::run(true),
         ["bench", options @ ..] => bench(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

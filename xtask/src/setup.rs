@@ -14,7 +14,7 @@ struct Need {
     as_root: bool,
 }
 
-const NEEDS: [Need; 3] = [
+const NEEDS: [Need; 6] = [
     Need {
         what: "rustfmt",
         why: "for the check of the formatting",
@@ -36,6 +36,46 @@ const NEEDS: [Need; 3] = [
         install: &[
             &["apt-get", "update", "--quiet"],
             &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "g++"],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "clang 14 with the kernel's headers",
+        why: "for compiling the packet program",
+        seen_by: &["dpkg", "--status", "clang-14", "llvm-14", "libbpf-dev"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &[
+                "apt-get",
+                "install",
+                "--quiet",
+                "--yes",
+                "--no-install-recommends",
+                "clang-14",
+                "llvm-14",
+                "libbpf-dev",
+                "linux-libc-dev",
+            ],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "iproute2",
+        why: "for network namespaces with real traffic",
+        seen_by: &["ip", "-Version"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "iproute2"],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "nftables",
+        why: "for measuring beside it",
+        seen_by: &["nft", "--version"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "nftables"],
         ],
         as_root: true,
     },

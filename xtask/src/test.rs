@@ -10,11 +10,15 @@ struct Step {
     commands: &'static [&'static str],
 }
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step { sentence: "The machine has what the checks need.", commands: &["cargo xtask setup"] },
     Step {
         sentence: "Every file is as rustfmt writes it.",
         commands: &["cargo fmt --all --check", "cargo fmt --check --manifest-path fuzz/Cargo.toml"],
+    },
+    Step {
+        sentence: "The packet program is what its source says.",
+        commands: &["cargo xtask object --check"],
     },
     Step {
         sentence: "The house keeps its own rules.",

@@ -5,6 +5,18 @@ use core::str::FromStr;
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Mac(pub [u8; 6]);
 
+impl Mac {
+    /// Everyone on the segment.
+    pub const BROADCAST: Self = Self([0xff; 6]);
+
+    /// Whether it means a group of stations, everyone included (IEEE 802, the lowest bit of the
+    /// first byte).
+    #[must_use]
+    pub const fn is_group(self) -> bool {
+        self.0[0] & 1 != 0
+    }
+}
+
 impl FromStr for Mac {
     type Err = NotAMac;
 

@@ -12,8 +12,8 @@ pub struct Header {
     pub tag: Option<Tag>,
 }
 
-const G: u8 = 0x80;
-const I: u8 = 0x08;
+pub(crate) const G: u8 = 0x80;
+pub(crate) const I: u8 = 0x08;
 
 impl Header {
     /// The bytes on the wire.

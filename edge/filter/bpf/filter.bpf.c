@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+// Judges every packet by tenant and job. The rule is core/wire/README.md.
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+#include "tables.h"
+#include "rule.h"
+#include "short.h"
+#include "account.h"
+
+// What happens to a frame of the fabric that may pass; a bench counts and drops it.
+const volatile u32 PASS = XDP_PASS;
+// Whether every verdict is written down for whoever compares it with the reference.
+const volatile u32 TRACED = 0;
+
+// The policy in force: one pointer to one immutable block.
+struct block {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); // for its alignment: a record never spans two cache lines
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 65536);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__array(values, struct block);
+} policy SEC(".maps");
+
+// Open while the lease lasts. The kernel's own timer closes it: whoever renewed it may be dead.
+struct gate {
+	u64 open, until_ns, lapses, link_bps, block_bytes;
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct gate);
+} gate SEC(".maps");
+
+struct trace { u32 reason, source, destination, count; };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); // read without a system call
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct trace);
+} trace SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct frame);
+} frames SEC(".maps");
+
+INLINE struct gate *the_gate(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&gate, &zero);
+}
+
+INLINE const u8 *in_force(const struct gate *g)
+{
+	u32 zero = 0;
+	if (!g || !g->open)
+		return 0;
+	void *block = bpf_map_lookup_elem(&policy, &zero);
+	if (!block)
+		return 0;
+	return bpf_map_lookup_elem(block, &zero);
+}
+
+// In a trial, the verdict is written down: or that the short way said yes where it is not.
+INLINE void told(const struct frame *f, u32 quick, u32 reason)
+{
+	u32 zero = 0;
+	if (!TRACED)
+		return;
+	struct trace *t = bpf_map_lookup_elem(&trace, &zero);
+	if (t) {
+		t->reason = quick != GO_ON && quick != reason ? 1000 + quick : reason;
+		t->source = f->source;
+		t->destination = f->destination;
+		t->count++;
+	}
+}
+
+INLINE struct frame *blank(u32 hook, u32 interface, u32 len)
+{
+	u32 zero = 0;
+	struct frame *f = bpf_map_lookup_elem(&frames, &zero);
+	if (!f)
+		return 0;
+	f->hook = hook;
+	f->interface = interface;
+	f->len = len;
+	f->mark = f->vlan_beside = 0;
+	f->source = f->destination = f->slot = f->number = f->vni = 0;
+	return f;
+}
+
+// How many bytes of a frame are looked at, in a form the verifier follows; 0 if there are none.
+INLINE u32 seen_of(u32 len)
+{
+	u32 seen = len < SEEN ? len : SEEN;
+	asm volatile("" : "+r"(seen)); // the checked register is the used one
+	return seen > SEEN ? 0 : seen;
+}
+
+// The whole rule at each hook, for a frame that the short way did not know. Not static: the verifier
+// looks at such a function once, and not again for every state in which it is called.
+__noinline int fabric_rule(struct frame *f)
+{
+	return f ? from_fabric(in_force(the_gate()), f) : CLOSED;
+}
+
+__noinline int workload_rule(struct frame *f)
+{
+	return f ? from_workload(in_force(the_gate()), f) : CLOSED;
+}
+
+__noinline int local_rule(struct frame *f)
+{
+	return f ? to_workload(in_force(the_gate()), f) : CLOSED;
+}
+
+INLINE int from_uplink(struct xdp_md *ctx)
+{
+	const u8 *block = in_force(the_gate());
+	const struct tunnelled *t = (const void *)(long)ctx->data;
+	const void *end = (const void *)(long)ctx->data_end;
+	u32 slot, number, linear = ctx->data_end - ctx->data;
+	// In a trial the whole rule speaks as well, and the short way must agree with it.
+	u32 quick = GO_ON;
+	if (block && (const void *)(t + 1) <= end) {
+		quick = short_fabric(block, t, linear, &slot, &number);
+		if (quick != GO_ON && !TRACED) {
+			received(slot, number, linear);
+			return PASS;
+		}
+	}
+	u32 len = bpf_xdp_get_buff_len(ctx);
+	struct frame *f = blank(FABRIC, ctx->ingress_ifindex, len);
+	if (!f)
+		return XDP_DROP;
+	u32 seen = seen_of(len);
+	if (!seen || bpf_xdp_load_bytes(ctx, 0, f->b, seen))
+		return XDP_DROP;
+	u32 reason = fabric_rule(f);
+	told(f, quick, reason);
+	if (reason <= PERMIT) {
+		received(f->slot, f->number, len);
+		return PASS;
+	}
+	tally(f, reason);
+	return reason < CLOSED ? PASS : XDP_DROP;
+}
+
+SEC("xdp.frags")
+int fabric(struct xdp_md *ctx)
+{
+	return from_uplink(ctx);
+}
+
+// In a trial there is no interface; its number comes beside the frame.
+INLINE u32 interface_of(struct __sk_buff *skb)
+{
+	u32 interface = skb->ifindex;
+	asm volatile("" : "+r"(interface)); // else the two reads become one of a computed address
+	return TRACED ? skb->priority : interface;
+}
+
+INLINE struct frame *copied(struct __sk_buff *skb, u32 hook)
+{
+	struct frame *f = blank(hook, interface_of(skb), skb->len);
+	if (!f)
+		return 0;
+	u32 seen = seen_of(skb->len);
+	if (!seen || bpf_skb_load_bytes(skb, 0, f->b, seen))
+		return 0;
+	f->vlan_beside = skb->vlan_present;
+	return f;
+}
+
+// The tag goes beside the frame, where the tunnel device looks for it. Written by hand: the compiler
+// would keep a pointer to the field, and the verifier wants the field's offset in the instruction.
+INLINE void stamp(struct __sk_buff *skb, u32 tag)
+{
+	asm volatile("*(u32 *)(%[skb] + %[at]) = %[tag]"
+		     :
+		     : [skb] "r"(skb), [at] "i"(__builtin_offsetof(struct __sk_buff, mark)), [tag] "r"(tag)
+		     : "memory");
+}
+
+// The traffic class is ours to say: RoCEv2 in the lossless class, its congestion notices above it.
+INLINE void classify(struct __sk_buff *skb, u32 six, u32 first, u32 second, u32 roce, u32 opcode)
+{
+	u32 dscp = !roce ? 0 : opcode == 0x81 ? 48 : 26;
+	skb->priority = !roce ? 0 : opcode == 0x81 ? 6 : 3;
+	u32 old = six ? ((first & 15) << 4 | second >> 4) : second;
+	u32 new = dscp << 2 | (old & 3);
+	if (old == new)
+		return;
+	if (six) {
+		u8 bytes[2] = { (first & 0xf0) | new >> 4, (second & 15) | (new & 15) << 4 };
+		bpf_skb_store_bytes(skb, 14, bytes, 2, 0);
+	} else {
+		u8 byte = new;
+		bpf_l3_csum_replace(skb, 24, __builtin_bswap16(first << 8 | old),
+				    __builtin_bswap16(first << 8 | new), 2);
+		bpf_skb_store_bytes(skb, 15, &byte, 1, 0);
+	}
+}
+
+// The port of an interface and its space, if there is nothing to say against either.
+INLINE u32 seated(const u8 *block, u32 interface, const struct port **port, const struct space **space)
+{
+	const struct header *h = (const void *)block;
+	if (h->magic != MAGIC || seat(block, interface, port) != GO_ON)
+		return 0;
+	*space = space_at(block, h, (*port)->space);
+	return *space != 0;
+}
+
+SEC("classifier")
+int workload(struct __sk_buff *skb)
+{
+	struct gate *g = the_gate();
+	const u8 *block = in_force(g);
+	const struct plain *p = (const void *)(long)skb->data;
+	const void *end = (const void *)(long)skb->data_end;
+	const struct port *port = 0;
+	const struct space *space = 0;
+	u32 quick = GO_ON, len = skb->len;
+	stamp(skb, 0);
+	if (block && !skb->vlan_present && seated(block, interface_of(skb), &port, &space) &&
+	    (const void *)(p + 1) <= end) {
+		struct service s;
+		quick = short_port(block, p, len, 0, 1, port, space, &s);
+		if (quick != GO_ON && !TRACED) {
+			if (sends(port, space, g->link_bps, len)) {
+				u32 tag = port->tag;
+				classify(skb, 0, p->version, p->tos, s.roce, p->opcode);
+				stamp(skb, tag);
+				return TC_ACT_UNSPEC;
+			}
+			quick = GO_ON;
+		}
+	}
+	struct frame *f = copied(skb, WORKLOAD);
+	if (!f)
+		return TC_ACT_SHOT;
+	u32 reason = workload_rule(f);
+	told(f, quick, reason);
+	if (reason <= PERMIT && (!port || !space || !sends(port, space, g ? g->link_bps : 0, len)))
+		reason = RATE;
+	if (reason > PERMIT)
+		tally(f, reason);
+	if (reason >= CLOSED)
+		return TC_ACT_SHOT;
+	if (reason <= PERMIT) {
+		u32 six = f->b[12] == 0x86, at = six ? 54 : 34;
+		u32 roce = f->b[six ? 20 : 23] == 17 && f->b[at + 2] == 0x12 && f->b[at + 3] == 0xb7;
+		classify(skb, six, f->b[14], f->b[15], roce, f->b[at + 8]);
+	}
+	stamp(skb, f->source);
+	return TC_ACT_UNSPEC;
+}
+
+SEC("classifier")
+int local(struct __sk_buff *skb)
+{
+	const u8 *block = in_force(the_gate());
+	const struct plain *p = (const void *)(long)skb->data;
+	const void *end = (const void *)(long)skb->data_end;
+	const struct port *port = 0;
+	const struct space *space = 0;
+	u32 quick = GO_ON, tag = skb->mark & 0xffff;
+	if (block && !skb->vlan_present && tag && seated(block, interface_of(skb), &port, &space) &&
+	    (const void *)(p + 1) <= end) {
+		struct service s;
+		quick = short_port(block, p, skb->len, tag, 0, port, space, &s);
+		if (quick != GO_ON && !TRACED)
+			return TC_ACT_UNSPEC;
+	}
+	struct frame *f = copied(skb, LOCAL);
+	if (!f)
+		return TC_ACT_SHOT;
+	f->mark = tag;
+	u32 reason = local_rule(f);
+	told(f, quick, reason);
+	if (reason > PERMIT)
+		tally(f, reason);
+	return reason < CLOSED ? TC_ACT_UNSPEC : TC_ACT_SHOT;
+}
+
+static int lease_ends(void *map, u32 *key, struct gate *g)
+{
+	if (bpf_ktime_get_ns() >= g->until_ns && g->open) {
+		g->open = 0;
+		g->lapses++;
+	}
+	return 0;
+}
+
+// Run by whoever holds the lease, never by a packet. Its argument, at the start of the frame, is
+// for how many nanoseconds the gate stays open; 0 closes it.
+SEC("xdp")
+int renew(struct xdp_md *ctx)
+{
+	const u64 *lease_ns = (const void *)(long)ctx->data;
+	struct gate *g = the_gate();
+	if (!g || (const void *)(lease_ns + 1) > (const void *)(long)ctx->data_end)
+		return XDP_ABORTED;
+	u64 ns = *lease_ns;
+	if (!ns) {
+		g->open = 0;
+		return XDP_PASS;
+	}
+	int err = bpf_timer_init(&g->timer, &gate, 1); // CLOCK_MONOTONIC
+	if (err && err != -16) // it stands already
+		return XDP_ABORTED;
+	g->until_ns = bpf_ktime_get_ns() + ns;
+	if (bpf_timer_set_callback(&g->timer, lease_ends) || bpf_timer_start(&g->timer, ns, 0))
+		return XDP_ABORTED;
+	g->open = 1;
+	return XDP_PASS;
+}
+
+char _license[] SEC("license") = "Dual MIT/GPL";

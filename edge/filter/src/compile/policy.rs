@@ -1,0 +1,205 @@
+//! What a text says, as far as each line can be judged beside the others of its kind.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use model::{Dialect, Port, Service, VrfName};
+use read::{Claim, Fact};
+use wire::{Mac, Tag, Vni};
+
+use super::Refusal;
+use super::runs::Run;
+
+/// What a device shall let pass.
+pub(super) struct Policy {
+    /// The own tunnel address.
+    pub(super) vtep: Ipv4Addr,
+    /// In the order of their numbers.
+    pub(super) spaces: Vec<Space>,
+}
+
+/// What a device shall let pass of one tenant.
+pub(super) struct Space {
+    pub(super) name: VrfName,
+    pub(super) number: u16,
+    pub(super) vnis: Vec<Vni>,
+    pub(super) rate: Rate,
+    /// The addresses of all endpoints, local ones too, in the order of their lines.
+    pub(super) runs: Vec<Run>,
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) permits: Vec<Permit>,
+}
+
+/// In bits a second; 0 is none.
+#[derive(Clone, Copy, Default, Eq, PartialEq)]
+pub(super) struct Rate {
+    pub(super) guarantee_bps: u64,
+    pub(super) ceiling_bps: u64,
+}
+
+/// An endpoint of this device.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Endpoint {
+    pub(super) address: Ipv4Addr,
+    pub(super) mac: Mac,
+    pub(super) port: Port,
+    pub(super) tag: Tag,
+    pub(super) line: u32,
+}
+
+/// A service that one job offers another.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Permit {
+    pub(super) client: Tag,
+    pub(super) provider: Tag,
+    pub(super) service: Service,
+    pub(super) line: u32,
+}
+
+impl Policy {
+    pub(super) fn read(text: &str) -> Result<Self, Refusal> {
+        let reading = read::claims(Dialect::Table, text);
+        if let Some(unknown) = reading.unknown.into_iter().next() {
+            let read::Unknown { line, text, why } = unknown;
+            return Err(Refusal::Unknown { line, text, why });
+        }
+        let vtep = head(&reading.claims)?;
+        let mut spaces = spaces(&reading.claims)?;
+        rates(&reading.claims, &mut spaces)?;
+        for claim in &reading.claims {
+            fill(&mut spaces, vtep, claim)?;
+        }
+        Ok(Self { vtep, spaces: spaces.into_values().collect() })
+    }
+}
+
+/// The own tunnel address, of a head that drops by default.
+fn head(claims: &[Claim]) -> Result<Ipv4Addr, Refusal> {
+    let mut own: Option<(Ipv4Addr, u32)> = None;
+    let mut drops = false;
+    for &Claim { line, ref fact } in claims {
+        match (fact, own) {
+            (Fact::TablePassesByDefault, _) => return Err(Refusal::PassesByDefault { line }),
+            (Fact::TableDeniesByDefault, _) => drops = true,
+            (Fact::Vtep(_), Some((_, first_line))) => {
+                return Err(Refusal::VtepTwice { first_line, line });
+            }
+            (Fact::Vtep(address), None) => own = Some((*address, line)),
+            _ => {}
+        }
+    }
+    if !drops {
+        return Err(Refusal::NoDefault);
+    }
+    own.map(|(address, _)| address).ok_or(Refusal::NoVtep)
+}
+
+/// The spaces by their numbers, each with its VNIs and nothing else.
+fn spaces(claims: &[Claim]) -> Result<BTreeMap<u16, Space>, Refusal> {
+    let mut spaces = BTreeMap::new();
+    let mut vnis: BTreeMap<Vni, (&VrfName, u32)> = BTreeMap::new();
+    for &Claim { line, ref fact } in claims {
+        let Fact::TableSpace { space, vni } = fact else { continue };
+        let number = number(space, line)?;
+        let (first, first_line) = *vnis.entry(*vni).or_insert((space, line));
+        if first != space {
+            let (first, other) = (first.clone(), space.clone());
+            return Err(Refusal::VniTwice { vni: *vni, first, first_line, other, line });
+        }
+        if first_line == line {
+            spaces.entry(number).or_insert_with(|| Space::new(space, number)).vnis.push(*vni);
+        }
+    }
+    Ok(spaces)
+}
+
+impl Space {
+    fn new(name: &VrfName, number: u16) -> Self {
+        Self {
+            name: name.clone(),
+            number,
+            vnis: Vec::new(),
+            rate: Rate::default(),
+            runs: Vec::new(),
+            endpoints: Vec::new(),
+            permits: Vec::new(),
+        }
+    }
+}
+
+fn rates(claims: &[Claim], spaces: &mut BTreeMap<u16, Space>) -> Result<(), Refusal> {
+    let mut lines = BTreeMap::new();
+    for &Claim { line, ref fact } in claims {
+        let Fact::TableRate { space: name, guarantee_bps, ceiling_bps } = fact else { continue };
+        if *ceiling_bps == Some(0) {
+            return Err(Refusal::CeilingZero { space: name.clone(), line });
+        }
+        let space = known(spaces, name, line)?;
+        let guarantee_bps = guarantee_bps.unwrap_or_default();
+        let rate = Rate { guarantee_bps, ceiling_bps: ceiling_bps.unwrap_or_default() };
+        let first_line = *lines.entry(space.number).or_insert(line);
+        if first_line != line && space.rate != rate {
+            return Err(Refusal::RateTwice { space: name.clone(), first_line, line });
+        }
+        space.rate = rate;
+    }
+    Ok(())
+}
+
+/// Takes in what the claim says of the inside of a space.
+fn fill(
+    spaces: &mut BTreeMap<u16, Space>,
+    own: Ipv4Addr,
+    &Claim { line, ref fact }: &Claim,
+) -> Result<(), Refusal> {
+    match fact {
+        &Fact::TablePeers { ref space, first, last, vtep, every, tag } => {
+            let (first, last, vtep) = (first.into(), last.into(), vtep.into());
+            let run = Run { first, last, vtep, every, tag: tag.get(), line };
+            known(spaces, space, line)?.runs.push(run);
+        }
+        &Fact::TableEndpoint { ref space, address, mac, port, tag } => {
+            let (first, vtep) = (address.into(), own.into());
+            let run = Run { first, last: first, vtep, every: None, tag: tag.get(), line };
+            let space = known(spaces, space, line)?;
+            space.runs.push(run);
+            space.endpoints.push(Endpoint { address, mac, port, tag, line });
+        }
+        &Fact::TablePermit { ref space, client, provider, service } => {
+            let permit = Permit { client, provider, service, line };
+            known(spaces, space, line)?.permits.push(permit);
+        }
+        Fact::Vtep(_)
+        | Fact::TableDeniesByDefault
+        | Fact::TablePassesByDefault
+        | Fact::TableSpace { .. }
+        | Fact::TableRate { .. } => {}
+        other => {
+            let why = "it is not about the packet program";
+            return Err(Refusal::Unknown { line, text: other.to_string(), why });
+        }
+    }
+    Ok(())
+}
+
+fn known<'a>(
+    spaces: &'a mut BTreeMap<u16, Space>,
+    space: &VrfName,
+    line: u32,
+) -> Result<&'a mut Space, Refusal> {
+    spaces
+        .get_mut(&number(space, line)?)
+        .ok_or_else(|| Refusal::SpaceUnknown { space: space.clone(), line })
+}
+
+/// The tenant's number. It stands in IPv6 addresses (13 bits of it), and a space is known by it:
+/// a second way to write it would be a second name for one space.
+fn number(space: &VrfName, line: u32) -> Result<u16, Refusal> {
+    const MOST: u16 = 8191;
+    let digits = space.0.strip_prefix('t').unwrap_or_default();
+    let plain = digits.bytes().all(|digit| digit.is_ascii_digit()) && !digits.starts_with('0');
+    match digits.parse() {
+        Ok(number) if plain && number <= MOST => Ok(number),
+        _ => Err(Refusal::SpaceMisnamed { space: space.clone(), line }),
+    }
+}

@@ -1,0 +1,22 @@
+//! The packet program, its loader, its tables.
+//!
+//! Takes: a table artifact. Gives: the same policy in force in the kernel, its counters, and what
+//! the kernel holds as text again. Never: differs from `wire`; opens when it is left alone.
+
+mod compile;
+mod counters;
+mod events;
+mod fault;
+mod kernel;
+pub mod pcap;
+mod say;
+mod sys;
+mod trial;
+
+pub use compile::{Compiled, Limits, Refusal, compile};
+pub use counters::{Bursts, Cause, JobTraffic, SIZES, Tally, WINDOW_NS, Whose};
+pub use events::{Event, Events};
+pub use fault::{Fault, PutError};
+pub use kernel::{Gate, Kernel, Mode, Put, Settings, interface_index, interface_name};
+pub use say::say;
+pub use trial::{Said, Trial};

@@ -1,0 +1,142 @@
+//! The program in the kernel answers like the reference, whatever it is asked.
+//!
+//! `FRAMES=100000000 cargo test --release -p filter --test agree` asks more.
+#![allow(clippy::unwrap_used, reason = "a world that cannot be built is a failed test")]
+
+mod chance;
+mod world;
+
+use std::path::Path;
+
+use chance::Chance;
+use filter::{Said, Trial};
+use wire::{Arrival, Hook, Reason, Tables, Verdict};
+
+/// How many frames are asked about unless `FRAMES` says otherwise.
+const FRAMES: u64 = 1_000_000;
+/// A block larger than the world's policy, and smaller than what its offsets could say.
+const BLOCK: u32 = 1 << 18;
+
+#[test]
+fn the_kernel_answers_like_the_reference() {
+    let Some(mut trial) = trial() else { return };
+    let bytes = held(&mut trial, world::TEXT);
+    let frames = world::frames();
+    let mut chance = Chance::new(seed());
+    let mut met = [0_u64; 256];
+    let mut silent = 0;
+    for number in 0..wanted() {
+        let (hook, original) = chance.one_of(&frames);
+        let frame = chance.mutated(original.as_slice());
+        let hook = if chance.below(50) == 0 { *chance.one_of(&Hook::ALL) } else { *hook };
+        let arrival = Arrival {
+            hook,
+            interface: chance.interface(),
+            mark: chance.tag(),
+            vlan_beside: false,
+            frame: &frame,
+        };
+        let expected = wire::judge(Some(Tables::new(&bytes)), &arrival);
+        match trial.judge(&arrival).unwrap() {
+            Said::Nothing => silent += 1,
+            said => {
+                assert_eq!(said, Said::Verdict(expected), "{}", shown(number, &arrival));
+                met[usize::from(expected.reason.code())] += 1;
+            }
+        }
+    }
+    // Frames below 14 bytes are no frames to the kernel; if it were silent on more, this test
+    // would compare nothing.
+    assert!(silent < wanted() / 20, "the kernel said nothing of {silent} frames");
+    let never = Reason::ALL.into_iter().filter(|reason| met[usize::from(reason.code())] == 0);
+    let never: Vec<_> = never.filter(|reason| !UNMET.contains(reason)).collect();
+    assert!(never.is_empty(), "no frame met {never:?}");
+}
+
+/// No frame meets these here: the policy is open, sound and without rates.
+const UNMET: [Reason; 3] = [Reason::Closed, Reason::Table, Reason::Rate];
+
+#[test]
+fn a_policy_that_contradicts_itself_is_judged_alike() {
+    let Some(mut trial) = trial() else { return };
+    let sound = held(&mut trial, world::TEXT);
+    let frames = world::frames();
+    let mut chance = Chance::new(seed());
+    let used = Tables::new(&sound).used().unwrap() as usize;
+    let mut tables = 0;
+    for _ in 0..(wanted() / 2000).max(200) {
+        let mut broken = sound.clone();
+        for _ in 0..=chance.below(4) {
+            let at =
+                if chance.below(2) == 0 { chance.below(128) } else { chance.below(used as u32) };
+            broken[at as usize] = chance.byte();
+        }
+        trial.put_bytes(&broken).unwrap();
+        for (hook, frame) in &frames {
+            let (interface, mark) = (chance.interface(), chance.tag());
+            let arrival = Arrival { hook: *hook, interface, mark, vlan_beside: false, frame };
+            let expected = wire::judge(Some(Tables::new(&broken)), &arrival);
+            assert_eq!(
+                trial.judge(&arrival).unwrap(),
+                Said::Verdict(expected),
+                "{}",
+                shown(0, &arrival)
+            );
+            tables += u32::from(expected.reason == Reason::Table);
+        }
+    }
+    assert!(tables > 0, "no policy was broken enough to be noticed");
+}
+
+#[test]
+fn without_a_policy_only_the_underlay_passes() {
+    let Some(trial) = trial() else { return };
+    trial.close().unwrap();
+    for (hook, frame) in world::frames() {
+        let arrival = Arrival { hook, interface: 2, mark: 0, vlan_beside: false, frame: &frame };
+        let expected = wire::judge(None, &arrival);
+        assert_eq!(trial.judge(&arrival).unwrap(), Said::Verdict(expected));
+        assert!(matches!(expected.reason, Reason::Underlay) || !expected.reason.passes());
+        let Verdict { source, destination, .. } = expected;
+        assert_eq!((source, destination), (0, 0));
+    }
+}
+
+/// A program of its own, or none where the kernel does not let us load one.
+fn trial() -> Option<Trial> {
+    match Trial::new(Path::new("/sys/fs/bpf"), BLOCK) {
+        Ok(trial) => Some(trial),
+        Err(fault @ filter::Fault::Privilege { .. }) => {
+            eprintln!("not compared with the kernel: {fault}");
+            None
+        }
+        Err(fault) => panic!("{fault}: {:?}", std::error::Error::source(&fault)),
+    }
+}
+
+/// The bytes the kernel judges by, to the end of its block.
+fn held(trial: &mut Trial, text: &str) -> Vec<u8> {
+    let mut bytes = trial.put(text, &world::interface).unwrap().bytes;
+    bytes.resize(BLOCK as usize, 0);
+    bytes
+}
+
+fn wanted() -> u64 {
+    std::env::var("FRAMES").map_or(FRAMES, |frames| frames.parse().unwrap())
+}
+
+/// Another one every day, and the same one for whoever repeats a failure.
+fn seed() -> u64 {
+    let seed = std::env::var("SEED").map_or_else(
+        |_| std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() / 86_400,
+        |seed| seed.parse().unwrap(),
+    );
+    eprintln!("SEED={seed}");
+    seed
+}
+
+fn shown(number: u64, arrival: &Arrival<'_>) -> String {
+    let hex: String = arrival.frame.iter().map(|byte| format!("{byte:02x}")).collect();
+    let Arrival { hook, interface, mark, .. } = arrival;
+    format!("frame {number} at {hook:?}, interface {interface}, mark {mark}: {hex}")
+}
