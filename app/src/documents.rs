@@ -22,8 +22,8 @@ pub(crate) struct Documents {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}", path.display())]
 pub(crate) struct Unreadable {
-    path: PathBuf,
-    source: io::Error,
+    pub(crate) path: PathBuf,
+    pub(crate) source: io::Error,
 }
 
 /// A file and its text.

@@ -4,6 +4,7 @@
 //! usage. Never: thinks.
 
 mod command;
+mod demo;
 mod documents;
 mod draft;
 mod ending;
@@ -32,7 +33,7 @@ use ending::{Ended, Stop};
     max_term_width = 100,
     disable_help_subcommand = true,
     after_help = words::examples!(
-        "bulkhead demo" => "see everything at work, in memory, in a few seconds",
+        "bulkhead demo" => "see everything at work, in a few seconds",
         "bulkhead fleet generate --gpus 1024 --workload > cluster.yaml" => "make a cluster up",
         "bulkhead plan cluster.yaml" => "see what would change",
         "bulkhead apply cluster.yaml --to sim" => "prove it, then let simulated devices hold it",

@@ -101,8 +101,8 @@ fn a_pair_that_may_meet_is_explained() {
                        leaf-2 frr:50    route-target export 65000:50003
               group    open   a rule lets groups 17 and 19 speak at tcp 2049
                        leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
-                       leaf-2 table:16  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
-                       leaf-2 table:18  permit t3 17 19 tcp 2049
+                       leaf-2 table:19  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
+                       leaf-2 table:21  permit t3 17 19 tcp 2049
               passes: unicast to tcp 2049, routed through a tunnel
             n5/0 at leaf-2 swp9 (vault/files) to n1/0 at leaf-1 Ethernet1/1 (red/train)
               owner    open   vault/files and red/train both consented to tcp 2049
@@ -117,7 +117,7 @@ fn a_pair_that_may_meet_is_explained() {
                        leaf-2 frr:87   route-target import 65000:50002
                        leaf-1 nxos:53  route-target export 65000:50002 evpn
               group    open   a rule lets groups 19 and 17 speak at tcp 2049
-                       leaf-2 table:16  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
+                       leaf-2 table:19  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
                        leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
                        leaf-1 nxos:149  security contract source 17 destination 19 policy P-17-tcp-2049 bidir
               passes: unicast from tcp 2049, routed through a tunnel
@@ -198,12 +198,38 @@ fn the_demonstration_shows_a_breach_and_ends_proved() {
     assert_eq!(demo.err, "");
     let (sound, hole) = demo.out.split_once("8. A hole").unwrap();
     let (hole, repair) = hole.split_once("9. The repair").unwrap();
+    let (repair, kernel) = repair.split_once("10. In the kernel").unwrap();
     assert!(sound.contains("Proved: 13 endpoints of 5 jobs of 4 tenants on 6 devices"));
     assert!(sound.contains("They can meet: ") && sound.contains("They cannot meet."));
     assert!(hole.contains("breach  leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/9"));
     assert!(hole.contains("Not proved: ") && hole.contains("n2/0 (blue/train)"));
     assert!(repair.contains("Proved: ") && !repair.contains("blue/train"));
+    check_kernel(kernel);
     let wide = demo.out.lines().find(|line| line.chars().count() > 100);
     assert_eq!(wide, None, "wider than a terminal");
     assert_eq!(std::fs::read_dir(desk.path("")).unwrap().count(), 0, "nothing is written");
+}
+
+/// With the privilege the real program judges; without it, one line says so.
+#[track_caller]
+fn check_kernel(said: &str) {
+    if said.contains("Left out, as it needs root and `ip`: ") {
+        println!("skipped: the packet program, as it needs root and `ip`");
+        return;
+    }
+    let outcomes: Vec<&str> = said.lines().filter(|line| line.contains("  to  n")).collect();
+    expect![[r#"
+        [
+            "  n4/0  to  n4/1  ping      arrives             one job, one host",
+            "  n4/0  to  n4/2  ping      dropped: other-job  another job of the same tenant",
+            "  n4/0  to  n5/0  tcp 2049  arrives             both sides agreed",
+            "  n4/0  to  n5/0  ping      dropped: other-job  nobody agreed to that",
+            "  n1/0  to  n4/0  ping      arrives             one job, through a tunnel",
+            "  n1/0  to  n4/0  ping      dropped: untagged   forged: without a tag",
+            "  n1/0  to  n4/0  ping      dropped: tag        forged: with a tag of somebody else",
+            "  n4/0  to  n4/1  ping      dropped: closed     one job, but the lease has ended",
+        ]
+    "#]]
+    .assert_debug_eq(&outcomes);
+    assert!(said.contains("up0 untagged: 10.255.0.2 > 10.255.0.3 vni 100017 untagged"));
 }

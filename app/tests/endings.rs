@@ -105,6 +105,13 @@ fn wrong_usage_has_a_code_of_its_own() {
         &["read", "--dialect", "klingon", "x"],
         &["fleet", "generate", "--gpus", "many"],
         &["fleet", "generate", "--gpus", "0"],
+        &["filter"],
+        &["filter", "attach"],
+        &["filter", "attach", "--port", "swp1", "--lease", "30s"],
+        &["filter", "renew", "--lease", "30"],
+        &["filter", "load", "x", "--map", "swp5"],
+        &["filter", "drops", "--reason", "job"],
+        &["filter", "judge", "x.pcap", "--table", "x", "--hook", "local"],
     ] {
         let answer = desk.run(arguments).ends(64);
         assert_eq!(answer.out, "", "{arguments:?}");

@@ -4,6 +4,11 @@ mod desk;
 
 use desk::Desk;
 
+const COMMANDS: [&str; 10] =
+    ["fleet", "plan", "render", "read", "verify", "apply", "why", "filter", "demo", "completions"];
+const OF_FILTER: [&str; 10] =
+    ["attach", "load", "renew", "detach", "show", "dump", "drops", "stats", "judge", "bench"];
+
 #[track_caller]
 fn check(command: &[&str]) {
     let desk = Desk::new(&format!("help-{}", command.join("-")));
@@ -22,9 +27,7 @@ fn the_whole_has_examples() {
 
 #[test]
 fn every_subcommand_has_examples() {
-    for command in
-        ["fleet", "plan", "render", "read", "verify", "apply", "why", "demo", "completions"]
-    {
+    for command in COMMANDS {
         check(&[command]);
     }
 }
@@ -36,16 +39,26 @@ fn making_and_showing_fleets_have_examples() {
 }
 
 #[test]
+fn everything_one_does_with_a_filter_has_examples() {
+    OF_FILTER.into_iter().for_each(|command| check(&["filter", command]));
+}
+
+#[test]
 fn no_subcommand_is_missing_from_this_test() {
-    let help = Desk::new("help-list").run(&["--help"]).ends(0).out;
-    let commands = help.split("Commands:").nth(1).unwrap();
-    let commands = commands.split("\n\n").next().unwrap();
-    let names: Vec<&str> = commands
-        .lines()
+    assert_eq!(listed(&["--help"]), COMMANDS);
+    assert_eq!(listed(&["filter", "--help"]), OF_FILTER);
+}
+
+/// The subcommands that a help lists.
+fn listed(arguments: &[&str]) -> Vec<String> {
+    let help = Desk::new("help-list").run(arguments).ends(0).out;
+    let commands = help.split("Commands:").nth(1);
+    let commands = commands.and_then(|commands| commands.split("\n\n").next());
+    commands
+        .into_iter()
+        .flat_map(str::lines)
         .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
-        .collect();
-    assert_eq!(
-        names,
-        ["fleet", "plan", "render", "read", "verify", "apply", "why", "demo", "completions"]
-    );
+        .filter(|word| word.starts_with(|letter: char| letter.is_lowercase()))
+        .map(str::to_owned)
+        .collect()
 }

@@ -47,6 +47,31 @@ pub const HARMLESS: &[Harmless] = &[
         },
     },
     Harmless {
+        name: "another ceiling of a job",
+        change: |artifact, chance| {
+            change_line(artifact, chance, |_, line| {
+                let (before, _) = line.strip_prefix("job ")?.split_once(" ceiling ")?;
+                Some(format!("job {before} ceiling 1\n"))
+            })
+        },
+    },
+    Harmless {
+        name: "another class of a job",
+        change: |artifact, chance| {
+            change_line(artifact, chance, |_, line| {
+                let (before, after) = line.strip_prefix("job ")?.split_once(" class lossless")?;
+                Some(format!("job {before} class bulk{after}\n"))
+            })
+        },
+    },
+    Harmless {
+        name: "the class of a job that is not here",
+        change: |artifact, chance| {
+            let is_table = artifact.dialect == Dialect::Table;
+            is_table.then(|| insert(artifact, chance, "job t1 59999 class bulk"))?
+        },
+    },
+    Harmless {
         name: "a line said twice",
         change: |artifact, chance| {
             change_line(artifact, chance, |dialect, line| {

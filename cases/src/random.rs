@@ -80,10 +80,12 @@ fn jobs(chance: &mut Chance, nodes: usize, tenants: usize, out: &mut String) -> 
     let mut owners = Vec::new();
     for endpoints in members.iter().filter(|endpoints| !endpoints.is_empty()) {
         let (tenant, job) = (chance.below(tenants), owners.len());
+        let class = ["lossless", "latency", "bulk"][job % 3];
+        let ceiling = if job % 2 == 0 { "" } else { ", ceiling: 10Gbps" };
         let _ = writeln!(
             out,
             "---\napiVersion: bulkhead.dev/v1\nkind: Job\nmetadata: {{name: j{job}}}\n\
-             spec: {{tenant: t{tenant}, endpoints: [{}]}}",
+             spec: {{tenant: t{tenant}, endpoints: [{}], class: {class}{ceiling}}}",
             endpoints.join(", ")
         );
         owners.push(tenant);

@@ -1,7 +1,14 @@
 //! After any sequence of changes the verifier that judged only what each change touched says the
-//! same as one that reads everything anew.
+//! same as one that reads everything anew; and a change of one job is in no other job's texts.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
 
 use cases::{Chance, at_random, world};
+use intent::{Intent, Source};
+use model::{Artifact, DeviceId, Dialect, JobName, Part};
+use plan::{Ledger, Plan};
 use verify::Finding;
 
 #[test]
@@ -40,4 +47,71 @@ fn judging_what_changed_equals_judging_everything() {
             }
         }
     }
+}
+
+#[test]
+fn another_ceiling_is_in_the_tables_of_its_job_and_nowhere_else() {
+    let mut tables = 0;
+    for seed in 0..300 {
+        let world = world(seed);
+        let Some((job, documents)) = with_another_ceiling(&world.documents) else { continue };
+        let before = intended(&world.documents);
+        let after = intended(&documents);
+        let first = plan::next(&before, &Ledger::default()).unwrap();
+        let ledger = Ledger::replay(&first.records).unwrap();
+        let next = plan::next(&after, &ledger).unwrap();
+        let at_once = plan::next(&after, &Ledger::default()).unwrap().plan;
+        let generation = next.plan.generation;
+        assert_eq!(next.plan, Plan { generation, ..at_once }, "seed {seed}");
+
+        let artifacts = render::all(&next.plan);
+        let changed = changed(&world.artifacts, &artifacts);
+        assert_eq!(changed, tables_of(&next.plan, &job), "seed {seed}\n{documents}");
+        tables += changed.len();
+
+        let mut kept = verify::reading(&world.plan.fleet, &world.owners, &world.artifacts);
+        for (device, dialect, part) in &changed {
+            let text = render::part(&next.plan, *device, *dialect, part).unwrap();
+            kept.take(*device, *dialect, part, Some(read::claims(*dialect, &text)));
+        }
+        assert_eq!(kept.judge(), [], "seed {seed}");
+    }
+    assert!(tables > 100, "only {tables} tables were compared");
+}
+
+/// The documents with another ceiling for the first job that has one.
+fn with_another_ceiling(documents: &str) -> Option<(JobName, String)> {
+    let job = documents.split("---\n").find(|text| text.contains("ceiling: 10Gbps"))?;
+    let (_, tenant) = job.split_once("tenant: ").unwrap();
+    let (_, name) = job.split_once("name: ").unwrap();
+    let word = |text: &str| text.split([',', '}']).next().unwrap().to_owned();
+    let path = format!("{}/{}", word(tenant), word(name));
+    let changed = job.replace("ceiling: 10Gbps", "ceiling: 9Gbps");
+    Some((path.parse().unwrap(), documents.replace(job, &changed)))
+}
+
+fn intended(documents: &str) -> Intent {
+    intent::load(&[Source { file: "documents.yaml", text: documents }]).unwrap()
+}
+
+type Spots = BTreeSet<(DeviceId, Dialect, Part)>;
+
+/// The parts whose texts differ.
+fn changed(before: &[Artifact], after: &[Artifact]) -> Spots {
+    assert_eq!(before.len(), after.len());
+    let both = before.iter().zip(after);
+    both.flat_map(|(before, after)| {
+        let parts = after.parts.iter().filter(|part| !before.parts.contains(part));
+        parts.map(|part| (after.device, after.dialect, part.part.clone()))
+    })
+    .collect()
+}
+
+/// The parts of a job on the devices that have a packet program.
+fn tables_of(plan: &Plan, job: &JobName) -> Spots {
+    let devices = plan.jobs[job].groups.iter().map(|group| group.device);
+    devices
+        .filter(|device| plan.fleet.dialects(*device).contains(&Dialect::Table))
+        .map(|device| (device, Dialect::Table, Part::Job(job.clone())))
+        .collect()
 }

@@ -22,6 +22,8 @@ usage: cargo xtask <chore>
   fuzz [--target T] [--seconds N]    feed the parsers what nobody would write; all of them, and
                                      60 seconds each, unless told otherwise
   object [--check]                   compile the packet program; or only compare it with what is kept
+  soak [--frames N] [--rounds N]     the long forms of the filter's tests: 100 million frames compared
+                                     with the kernel, and 10 rounds of real traffic, unless told otherwise
   bench [argument]...                measure in release mode; `cargo xtask bench --help` says more
 ";
 
@@ -44,6 +46,7 @@ fn chore(words: &[&str]) -> Result<(), Failure> {
         ["fuzz", options @ ..] => fuzz::run(&fuzz::Wish::from_words(options)?),
         ["object"] => object::run(false),
         ["object", "--check"] => object::run(true),
+        ["soak", options @ ..] => soak(options),
         ["bench", options @ ..] => bench(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
@@ -58,6 +61,25 @@ fn bench(options: &[&str]) -> Result<(), Failure> {
     let mut line = vec!["cargo", "run", "--quiet", "--release", "--package", "bench", "--"];
     line.extend(options);
     shell::run(&line)
+}
+
+/// What every test run does in a short form, for as long as somebody likes.
+fn soak(options: &[&str]) -> Result<(), Failure> {
+    let (mut frames, mut rounds) = ("100000000", "10");
+    for pair in options.chunks(2) {
+        match pair {
+            ["--frames", number] if number.parse::<u64>().is_ok() => frames = number,
+            ["--rounds", number] if number.parse::<u32>().is_ok() => rounds = number,
+            _ => return Err(Failure::Usage(USAGE.to_owned())),
+        }
+    }
+    let line = ["cargo", "test", "--release", "--package", "filter", "--test", "agree", "--test"];
+    let mut command = shell::command(&[line.as_slice(), &["live", "--", "--nocapture"]].concat())?;
+    match command.env("FRAMES", frames).env("ROUNDS", rounds).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(Failure::Found),
+        Err(cause) => Err(Failure::Broken(format!("cannot run cargo: {cause}"))),
+    }
 }
 
 /// Why a chore did not end well.

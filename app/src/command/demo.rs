@@ -1,10 +1,11 @@
+mod live;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
 use apply::Keeps;
 use clap::Args;
-use intent::Source;
 use model::{Artifact, DeviceId, Dialect, JobName, Part, Port, Protocol, Service};
 use observe::{Held, Holds};
 use plan::Ledger;
@@ -16,6 +17,7 @@ use super::fleet::FleetView;
 use super::plan::write as write_plan;
 use super::verify::held;
 use super::why::Pair;
+use crate::demo::DOCUMENTS;
 use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
 use crate::evidence::{Extent, Texts};
@@ -23,11 +25,11 @@ use crate::words::{
     BAD, Cell, DIM, GOOD, HEAD, NAME, Table, cell, examples, painted, plural, wrapped,
 };
 
-/// See everything at work, in memory and in a few seconds
+/// See everything at work, in a few seconds
 ///
 /// Two sites, four tenants, five jobs: planned, rendered, proved and applied to simulated devices.
-/// Then a hand at the console opens a hole; it is found, shown and closed. Nothing is written to
-/// disk.
+/// Then a hand at the console opens a hole; it is found, shown and closed. As root, the real packet
+/// program then judges real packets between network namespaces. Nothing is left behind.
 #[derive(Args)]
 #[command(after_help = examples!(
     "bulkhead demo" => "from documents to a proof, a breach and its repair",
@@ -47,15 +49,10 @@ impl Demo {
         stage.show_packets()?;
         stage.show_breach()?;
         stage.show_repair()?;
+        stage.show_kernel()?;
         stage.show_next()
     }
 }
-
-const DOCUMENTS: [Source<'static>; 3] = [
-    Source { file: "fleet.yaml", text: include_str!("../demo/fleet.yaml") },
-    Source { file: "work.yaml", text: include_str!("../demo/work.yaml") },
-    Source { file: "permits.yaml", text: include_str!("../demo/permits.yaml") },
-];
 
 /// The one whose text is shown in every dialect.
 const SHOWN_JOB: &str = "red/train";
@@ -356,6 +353,7 @@ impl<'o> Stage<'o> {
             ("bulkhead plan cluster.yaml", "what would change"),
             ("bulkhead apply cluster.yaml --to sim", "devices as files"),
             ("bulkhead verify cluster.yaml --held", "prove them; then edit one"),
+            ("bulkhead filter --help", "judge real packets"),
         ] {
             table.push(vec![painted(NAME, command), painted(DIM, what)]);
         }

@@ -3,6 +3,7 @@
 mod apply;
 mod completions;
 mod demo;
+mod filter;
 mod fleet;
 mod plan;
 mod read;
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Apply(apply::Apply),
     Why(why::Why),
+    #[command(subcommand)]
+    Filter(filter::Filter),
     Demo(demo::Demo),
     Completions(completions::Completions),
 }
@@ -51,6 +54,7 @@ impl Command {
             Self::Verify(verify) => verify.run(out),
             Self::Apply(apply) => apply.run(out),
             Self::Why(why) => why.run(out),
+            Self::Filter(filter) => filter.run(out),
             Self::Demo(demo) => demo.run(out),
             Self::Completions(completions) => completions.run(out),
         }
@@ -65,6 +69,7 @@ impl Command {
             Self::Verify(verify) => verify.output.format,
             Self::Apply(apply) => apply.output.format,
             Self::Why(why) => why.output.format,
+            Self::Filter(filter) => filter.format(),
             Self::Render(_) | Self::Demo(_) | Self::Completions(_) => Format::Text,
         }
     }

@@ -113,6 +113,12 @@ impl Answer {
         self
     }
 
+    /// Insists that there is no answer.
+    #[track_caller]
+    pub(crate) fn says_nothing(self) {
+        assert_eq!(self.out, "");
+    }
+
     /// Insists that the complaint says this.
     #[track_caller]
     pub(crate) fn complains(self, part: &str) -> Self {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Fleet, Job, JobName, Name, NicRef, NodeId, PodId, TenantName, TrafficClass, Want};
+use model::{
+    Fleet, Job, JobName, Name, NicRef, NodeId, PodId, Rate, TenantName, TrafficClass, Want,
+};
 use smol_str::SmolStr;
 
 use crate::Problem;
@@ -20,8 +22,11 @@ pub(crate) struct Jobs {
     jobs: BTreeMap<JobName, Job>,
 }
 
-const JOB: Shape =
-    Shape { what: "a job", needs: &["tenant"], may: &["gpus", "endpoints", "class", "pod"] };
+const JOB: Shape = Shape {
+    what: "a job",
+    needs: &["tenant"],
+    may: &["gpus", "endpoints", "class", "ceiling", "pod"],
+};
 
 /// More GPUs than this are in no fleet that can be described.
 const MOST_GPUS: u64 = 1 << 24;
@@ -81,11 +86,13 @@ impl Reading<'_> {
         });
         let full = name.zip(tenant).map(|(name, tenant)| JobName { tenant: tenant.value, name });
         let class = form.word::<TrafficClass>("class", self.out);
+        let ceiling = form.rate("ceiling", self.out);
         let pod = self.pod(&form);
         let want = self.want(&form, full.as_ref(), pod.as_ref());
         let full = full.filter(|_| known)?;
         let pos = document.name.pos;
         self.check_name(&full, pos, tenants);
+        self.check_ceiling(&full, ceiling, tenants);
         if let Some(first) = self.jobs.named.get(&full) {
             refuse_duplicate("job", &full, pos, *first, self.out);
             return Some(full);
@@ -96,6 +103,7 @@ impl Reading<'_> {
                 name: full.clone(),
                 want,
                 class: class.map(|class| class.value).unwrap_or_default(),
+                ceiling: ceiling.map(|ceiling| ceiling.value),
                 pod: pod.map(|(pod, _)| pod.value),
             };
             self.jobs.jobs.insert(full.clone(), job);
@@ -110,6 +118,22 @@ impl Reading<'_> {
         if let Some(tenant) = tenant {
             let place = self.out.place(tenant.pos);
             self.out.refuse(pos, Problem::JobIsTenant { path, place });
+        }
+    }
+
+    /// A ceiling that the tenant's cuts off would promise what nobody gets.
+    fn check_ceiling(&mut self, job: &JobName, ceiling: Option<At<Rate>>, tenants: &Tenants) {
+        let above = tenants.get(&job.tenant).and_then(|tenant| tenant.ceiling);
+        if let (Some(ceiling), Some(above)) = (ceiling, above)
+            && ceiling.value > above.value
+        {
+            let problem = Problem::CeilingAboveTenant {
+                job: job.to_string(),
+                ceiling: ceiling.value.to_string(),
+                above: above.value.to_string(),
+                place: self.out.place(above.pos),
+            };
+            self.out.refuse(ceiling.pos, problem);
         }
     }
 

@@ -98,6 +98,8 @@ pub enum Problem {
     NoJurisdictionLeft { tenant: String },
     /// A guarantee that the ceiling cuts off.
     GuaranteeAboveCeiling { tenant: String, guarantee: String, ceiling: String, place: Place },
+    /// A job's ceiling that its tenant's cuts off.
+    CeilingAboveTenant { job: String, ceiling: String, above: String, place: Place },
     /// A tenant with jobs and no addresses for them.
     NoPool { tenant: String, job: String },
     /// A guardrail against foreign permits that names no tenant.
@@ -161,6 +163,7 @@ impl Problem {
             Self::BreaksGuardrail { .. } => "breaks-guardrail",
             Self::NoJurisdictionLeft { .. } => "no-jurisdiction-left",
             Self::GuaranteeAboveCeiling { .. } => "guarantee-above-ceiling",
+            Self::CeilingAboveTenant { .. } => "ceiling-above-tenant",
             Self::NoPool { .. } => "no-pool",
             Self::NobodyIsForeign => "nobody-is-foreign",
             Self::ForeignPermit { .. } => "foreign-permit",
@@ -249,6 +252,7 @@ impl Problem {
             Self::GuaranteeAboveCeiling { .. } => {
                 "Lower the guarantee or raise the ceiling.".into()
             }
+            Self::CeilingAboveTenant { above, .. } => weaker_remedy("ceiling", above),
             Self::NoPool { .. } => "Add `pools` to it or to a tenant above it.".into(),
             Self::NobodyIsForeign => "Name the tenant whose subtree stays closed.".into(),
             Self::ForeignPermit { .. } => {
@@ -374,6 +378,10 @@ impl fmt::Display for Problem {
             Self::GuaranteeAboveCeiling { tenant, guarantee, ceiling, place } => write!(
                 f,
                 "guarantee {guarantee} of tenant `{tenant}` is above its ceiling {ceiling} ({place})"
+            ),
+            Self::CeilingAboveTenant { job, ceiling, above, place } => write!(
+                f,
+                "ceiling {ceiling} of job `{job}` is above {above}, that of its tenant ({place})"
             ),
             Self::NoPool { tenant, job } => {
                 write!(f, "tenant `{tenant}` has no addresses for its job `{job}`")

@@ -26,7 +26,7 @@ pub(crate) struct Settled {
     /// Whether it or a tenant above said its pools, be they accepted or not.
     pub(crate) pools_said: bool,
     guarantee: Option<Rate>,
-    ceiling: Option<At<Rate>>,
+    pub(crate) ceiling: Option<At<Rate>>,
     quota: Option<At<u32>>,
     versions: BTreeMap<&'static str, At<SmolStr>>,
     secure_boot: Option<At<bool>>,

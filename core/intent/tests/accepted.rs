@@ -52,7 +52,11 @@ fn summary(intent: &Intent) -> String {
             }
         };
         let pod = job.pod.as_ref().map_or("any pod", |pod| pod.as_str());
-        let _ = writeln!(text, "job {} {want} {} {pod}", job.name, job.class);
+        let _ = write!(text, "job {} {want} {}", job.name, job.class);
+        if let Some(rate) = job.ceiling {
+            let _ = write!(text, " to {rate}");
+        }
+        let _ = writeln!(text, " {pod}");
     }
     for consent in &intent.consents {
         let (client, provider) = (&consent.client, &consent.provider);
@@ -139,7 +143,7 @@ apiVersion: v1
 kind: List
 items:
   - {{apiVersion: bulkhead.dev/v1, kind: Job, metadata: {{name: train}}, spec: {{tenant: acme, endpoints: [n1/0]}}}}
-  - {{apiVersion: bulkhead.dev/v1, kind: Job, metadata: {{name: train}}, spec: {{tenant: beta, endpoints: [n1/1], class: bulk, pod: ams-x}}}}
+  - {{apiVersion: bulkhead.dev/v1, kind: Job, metadata: {{name: train}}, spec: {{tenant: beta, endpoints: [n1/1], class: bulk, ceiling: 2500Mbps, pod: ams-x}}}}
 "),
         expect![[r#"
             fleet one target 65000
@@ -150,7 +154,7 @@ items:
             tenant acme node [10.0.0.0/16] [] []
             tenant beta node [10.0.0.0/16] [] []
             job acme/train n1/0 lossless any pod
-            job beta/train n1/1 bulk ams-x
+            job beta/train n1/1 bulk to 2500Mbps ams-x
         "#]],
     );
 }

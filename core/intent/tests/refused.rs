@@ -387,6 +387,36 @@ fn jobs() {
 }
 
 #[test]
+fn a_jobs_ceiling_is_at_most_that_of_its_tenant() {
+    check(
+        "
+        Guardrail g: {tenant: railed, limits: {maxCeiling: 50Gbps}}
+        Tenant a: {pools: [10.0.0.0/8], ceiling: 100Gbps}
+        Tenant a/b: {}
+        Tenant railed: {pools: [10.0.0.0/8]}
+        Tenant open: {pools: [10.0.0.0/8]}
+        Job own: {tenant: a, gpus: 1, ceiling: 101Gbps}
+        Job inherited: {tenant: a/b, gpus: 1, ceiling: 1Tbps}
+        Job railed: {tenant: railed, gpus: 1, ceiling: 51Gbps}
+        Job nothing: {tenant: a, gpus: 1, ceiling: 0Gbps}
+        Job unit: {tenant: a, gpus: 1, ceiling: 10}
+        Job equal: {tenant: a, gpus: 1, ceiling: 100Gbps}
+        Job below: {tenant: a/b, gpus: 1, ceiling: 1bps}
+        Job unlimited: {tenant: open, gpus: 1, ceiling: 9Tbps}
+        Job near: {tenant: open, gpus: 1, celing: 9Tbps}
+        ",
+        expect![[r#"
+            ceiling-above-tenant: a.yaml:6:105: ceiling 101Gbps of job `a/own` is above 100Gbps, that of its tenant (a.yaml:2:107). Write at most 100Gbps, or leave it out.
+            ceiling-above-tenant: a.yaml:7:113: ceiling 1Tbps of job `a/b/inherited` is above 100Gbps, that of its tenant (a.yaml:2:107). Write at most 100Gbps, or leave it out.
+            ceiling-above-tenant: a.yaml:8:113: ceiling 51Gbps of job `railed/railed` is above 50Gbps, that of its tenant (a.yaml:1:117). Write at most 50Gbps, or leave it out.
+            bad-value: a.yaml:9:109: `0bps` cannot be read as `ceiling`. Expected: a bandwidth above zero.
+            bad-value: a.yaml:10:106: `10` cannot be read as `ceiling`. Expected: a bandwidth is a whole number with its unit: bps, kbps, Mbps, Gbps or Tbps.
+            unknown-key: a.yaml:14:100: unknown key `celing` in a job. Did you mean `ceiling`?
+        "#]],
+    );
+}
+
+#[test]
 fn no_fleet_and_two() {
     raw(
         "",

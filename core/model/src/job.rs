@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{JobName, Name, NodeId, TenantName};
+use crate::{JobName, Name, NodeId, Rate, TenantName};
 
 /// Work of one tenant that is kept apart from all other work.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -14,6 +14,8 @@ pub struct Job {
     pub want: Want,
     /// How its packets are treated.
     pub class: TrafficClass,
+    /// The bandwidth it never exceeds, beside that of its tenant.
+    pub ceiling: Option<Rate>,
     /// The pod it must run in, if it matters.
     pub pod: Option<Name>,
 }
@@ -37,7 +39,7 @@ pub struct NicRef {
 }
 
 /// How packets of a job are treated where there is a queue.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrafficClass {
     /// RoCE in the lossless class.
@@ -49,15 +51,46 @@ pub enum TrafficClass {
     Bulk,
 }
 
-impl fmt::Display for TrafficClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl TrafficClass {
+    /// All classes.
+    pub const ALL: [Self; 3] = [Self::Lossless, Self::Latency, Self::Bulk];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
             Self::Lossless => "lossless",
             Self::Latency => "latency",
             Self::Bulk => "bulk",
-        })
+        }
     }
 }
+
+impl fmt::Display for TrafficClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for TrafficClass {
+    type Err = NotATrafficClass;
+
+    fn from_str(text: &str) -> Result<Self, NotATrafficClass> {
+        Self::ALL.into_iter().find(|class| class.as_str() == text).ok_or(NotATrafficClass)
+    }
+}
+
+/// The word is no traffic class.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NotATrafficClass;
+
+impl fmt::Display for NotATrafficClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a traffic class is lossless, latency or bulk")
+    }
+}
+
+impl std::error::Error for NotATrafficClass {}
 
 /// One side's consent that two jobs may meet at one service. Alone it opens nothing.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -18,7 +18,7 @@ pub use fleet::{
     NodeModelId, Pod, PodId, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId, SwitchRole,
     Uplink, Versions, Vtep,
 };
-pub use job::{Job, NicRef, Permit, Protocol, Service, Side, TrafficClass, Want};
+pub use job::{Job, NicRef, NotATrafficClass, Permit, Protocol, Service, Side, TrafficClass, Want};
 pub use names::{JobName, Name, NotAName, TenantName, VrfName};
 pub use numbers::{
     Asn, NotAPort, NotARate, NotARouteTarget, NotAVlan, NotAnRd, Port, Rate, RouteDistinguisher,

@@ -3,6 +3,7 @@ use std::net::Ipv4Addr;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use smol_str::{SmolStr, ToSmolStr};
 
 /// An autonomous system number, 32 bits (RFC 6793).
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -195,7 +196,8 @@ impl fmt::Display for NotAPort {
 impl std::error::Error for NotAPort {}
 
 /// A bandwidth. Written with its unit: `25Gbps`, `400Mbps`.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "SmolStr", into = "SmolStr")]
 pub struct Rate {
     /// Bits in a second.
     pub bps: u64,
@@ -228,6 +230,20 @@ impl FromStr for Rate {
         let number = text.strip_suffix(name).ok_or(NotARate)?;
         let number: u64 = number.parse().map_err(|_| NotARate)?;
         Ok(Self { bps: number.checked_mul(*unit).ok_or(NotARate)? })
+    }
+}
+
+impl TryFrom<SmolStr> for Rate {
+    type Error = NotARate;
+
+    fn try_from(text: SmolStr) -> Result<Self, NotARate> {
+        text.parse()
+    }
+}
+
+impl From<Rate> for SmolStr {
+    fn from(rate: Rate) -> Self {
+        rate.to_smolstr()
     }
 }
 

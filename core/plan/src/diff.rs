@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use ipnet::Ipv4Net;
-use model::{Consent, Name, Service, TrafficClass};
+use model::{Consent, Name, Rate, Service, TrafficClass};
 use serde::Serialize;
 
 use crate::ledger::Ledger;
@@ -64,6 +64,9 @@ pub struct JobLine {
     pub subnet: Ipv4Net,
     /// How its packets are treated.
     pub class: TrafficClass,
+    /// The bandwidth it never exceeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Rate>,
     /// Its interfaces in the order of their addresses.
     pub endpoints: Vec<SeatAt>,
     /// The VLAN on each device that is touched.
@@ -143,6 +146,7 @@ impl JobLine {
             tag: lease.tag.get(),
             subnet: lease.subnet,
             class: lease.class,
+            ceiling: lease.ceiling,
             endpoints: lease.seats.clone(),
             devices: vlans.map(|at| (at.device.clone(), at.vlan.get())).collect(),
         }
@@ -157,6 +161,7 @@ impl JobLine {
             tag: net.tag.get(),
             subnet: net.subnet,
             class: net.class,
+            ceiling: net.ceiling,
             endpoints: seats
                 .into_iter()
                 .map(|seat| SeatAt {
@@ -240,7 +245,11 @@ impl fmt::Display for JobLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (tag, subnet, class) = (self.tag, self.subnet, self.class);
         let endpoints = count(self.endpoints.len() as u32, "endpoint");
-        write!(f, "tag {tag}, {subnet}, {class}, {endpoints} on")?;
+        write!(f, "tag {tag}, {subnet}, {class}")?;
+        if let Some(ceiling) = self.ceiling {
+            write!(f, ", at most {ceiling}")?;
+        }
+        write!(f, ", {endpoints} on")?;
         for (position, (device, vlan)) in self.devices.iter().enumerate() {
             let comma = if position == 0 { "" } else { "," };
             write!(f, "{comma} {device} vlan {vlan}")?;

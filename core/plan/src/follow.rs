@@ -224,12 +224,15 @@ impl Planner {
         nodes.into_iter().try_for_each(|node| seeker.judge(node))
     }
 
+    /// A job is treated as its document says now; all else that it holds stays.
     fn classify(&mut self, job: &Job) {
+        let Job { class, ceiling, .. } = *job;
         let lease = self.ledger.jobs().get(&job.name);
-        if lease.is_some_and(|lease| lease.class != job.class) {
-            self.enter(Record::JobClassed { job: job.name.clone(), class: job.class });
+        if lease.is_some_and(|lease| (lease.class, lease.ceiling) != (class, ceiling)) {
+            self.enter(Record::JobClassed { job: job.name.clone(), class, ceiling });
             if let Some(net) = self.plan.jobs.get_mut(&job.name) {
-                net.class = job.class;
+                net.class = class;
+                net.ceiling = ceiling;
             }
         }
     }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::Ipv4Net;
-use model::{Consent, Generation, JobName, Name, TenantName, TrafficClass};
+use model::{Consent, Generation, JobName, Name, Rate, TenantName, TrafficClass};
 
 use crate::blocks::{overlap, prefix_for};
 use crate::contradiction::Contradiction;
@@ -115,7 +115,7 @@ impl Ledger {
             Record::TenantLeased { tenant, number } => self.lease_tenant(tenant, *number)?,
             Record::TenantFreed { tenant } => self.free_tenant(tenant)?,
             Record::JobLeased { job, lease } => self.lease_job(job, lease)?,
-            Record::JobClassed { job, class } => self.class_job(job, *class)?,
+            Record::JobClassed { job, class, ceiling } => self.class_job(job, *class, *ceiling)?,
             Record::JobFreed { job } => self.free_job(job)?,
             Record::ConsentOpened { client, provider, service } => self.open(Consent {
                 client: client.clone(),
@@ -263,10 +263,16 @@ impl Ledger {
         }
     }
 
-    fn class_job(&mut self, job: &JobName, class: TrafficClass) -> Result<(), Contradiction> {
+    fn class_job(
+        &mut self,
+        job: &JobName,
+        class: TrafficClass,
+        ceiling: Option<Rate>,
+    ) -> Result<(), Contradiction> {
         match self.jobs.get_mut(job) {
             Some(lease) => {
                 lease.class = class;
+                lease.ceiling = ceiling;
                 Ok(())
             }
             None => Err(Contradiction::JobUnknown(job.clone())),

@@ -75,6 +75,7 @@ pub(crate) fn job_net(fleet: &Fleet, lease: &Lease, nics: &[NicRef]) -> Result<J
         subnet: lease.subnet,
         gateway: Ipv4Addr::from_bits(gateway),
         class: lease.class,
+        ceiling: lease.ceiling,
         groups: groups(fleet, lease, nics, gateway)?,
     })
 }

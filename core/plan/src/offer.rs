@@ -33,6 +33,7 @@ impl Planner {
             tag: self.tag(job)?,
             subnet: self.subnet(job, &tenant, seats.len())?,
             class: job.class,
+            ceiling: job.ceiling,
             grade: tenant.grade,
             gpus,
             vlans: self.vlans(job, &seats)?,

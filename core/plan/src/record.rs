@@ -1,5 +1,7 @@
 use ipnet::Ipv4Net;
-use model::{Consent, Generation, Grade, JobName, Name, Service, TenantName, TrafficClass, Vlan};
+use model::{
+    Consent, Generation, Grade, JobName, Name, Rate, Service, TenantName, TrafficClass, Vlan,
+};
 use serde::{Deserialize, Serialize};
 use wire::Tag;
 
@@ -38,6 +40,9 @@ pub enum Record {
         job: JobName,
         /// How they are treated.
         class: TrafficClass,
+        /// The bandwidth they never exceed; without it there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ceiling: Option<Rate>,
     },
     /// A job gave everything up. All of it rests.
     JobFreed {
@@ -82,6 +87,9 @@ pub struct Lease {
     pub subnet: Ipv4Net,
     /// How its packets are treated.
     pub class: TrafficClass,
+    /// The bandwidth it never exceeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Rate>,
     /// What its tenant shared with others when it was leased: this holds on while it rests.
     pub grade: Grade,
     /// How many GPUs are behind its interfaces. These count against the quota.

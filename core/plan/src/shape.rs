@@ -60,6 +60,8 @@ pub struct JobNet {
     pub gateway: Ipv4Addr,
     /// How its packets are treated.
     pub class: TrafficClass,
+    /// The bandwidth it never exceeds.
+    pub ceiling: Option<Rate>,
     /// Its endpoints by the device that judges them, in the order of devices.
     pub groups: Vec<Group>,
 }

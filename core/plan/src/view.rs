@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
-use model::{Consent, Fleet, Generation, Name, Service, TrafficClass};
+use model::{Consent, Fleet, Generation, Name, Rate, Service, TrafficClass};
 use serde::Serialize;
 
 use crate::shape::{Group, JobNet, Plan, Seat, TenantNet};
@@ -38,9 +38,9 @@ struct TenantView {
     rd_number: u16,
     target: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    guarantee: Option<String>,
+    guarantee: Option<Rate>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ceiling: Option<String>,
+    ceiling: Option<Rate>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +51,8 @@ struct JobView {
     subnet: Ipv4Net,
     gateway: Ipv4Addr,
     class: TrafficClass,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ceiling: Option<Rate>,
     devices: Vec<GroupView>,
 }
 
@@ -85,8 +87,8 @@ impl TenantView {
             l3vni: net.l3vni.get(),
             rd_number: net.rd_number,
             target: net.target.to_string(),
-            guarantee: net.guarantee.map(|rate| rate.to_string()),
-            ceiling: net.ceiling.map(|rate| rate.to_string()),
+            guarantee: net.guarantee,
+            ceiling: net.ceiling,
         }
     }
 }
@@ -101,6 +103,7 @@ impl JobView {
             subnet: net.subnet,
             gateway: net.gateway,
             class: net.class,
+            ceiling: net.ceiling,
             devices: groups.map(|group| GroupView::of(fleet, group)).collect(),
         }
     }

@@ -3,7 +3,7 @@ use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 
 use ipnet::Ipv4Net;
-use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
+use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, TrafficClass, VrfName};
 use smol_str::SmolStr;
 use wire::{Mac, Tag, Vni};
 
@@ -131,4 +131,7 @@ pub enum Fact {
     TablePermit { space: VrfName, client: Tag, provider: Tag, service: Service },
     /// What a tenant's packets are guaranteed and limited to, in bits a second.
     TableRate { space: VrfName, guarantee_bps: Option<u64>, ceiling_bps: Option<u64> },
+    /// How the packets of a group are treated, and what they are limited to in bits a second,
+    /// which is never zero.
+    TableJob { space: VrfName, tag: Tag, class: TrafficClass, ceiling_bps: Option<u64> },
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use model::VrfName;
 
 use crate::lines::{Line, lines};
-use crate::values::{Why, address, bps, count, mac, port, service, tag, vni, vrf};
+use crate::values::{Why, address, bps, ceiling, class, count, mac, port, service, tag, vni, vrf};
 use crate::{Claim, Fact, Reading, Unknown};
 
 /// Lines that are none of our business, by how they begin: comments.
@@ -50,6 +50,10 @@ fn fact(line: &Line<'_>) -> Result<Fact, Why> {
         ["space", space, "vni", number] => {
             Fact::TableSpace { space: vrf(space), vni: vni(number)? }
         }
+        ["job", space, group, "class", treated] => job(space, group, treated, None)?,
+        ["job", space, group, "class", treated, "ceiling", most] => {
+            job(space, group, treated, Some(most))?
+        }
         ["rate", space, "guarantee", least, "ceiling", most] => {
             rate(vrf(space), Some(bps(least)?), Some(bps(most)?))
         }
@@ -92,6 +96,15 @@ fn blocks(word: &str, first: Ipv4Addr, last: Ipv4Addr, vtep: Ipv4Addr) -> Result
     let whole = addresses.is_multiple_of(every.get().into());
     let fits = blocks <= MOST && u64::from(u32::from(vtep)) + blocks <= 1 << 32;
     if whole && fits { Ok(every) } else { Err(BLOCKS) }
+}
+
+fn job(space: &str, group: &str, treated: &str, most: Option<&str>) -> Result<Fact, Why> {
+    Ok(Fact::TableJob {
+        space: vrf(space),
+        tag: tag(group)?,
+        class: class(treated)?,
+        ceiling_bps: most.map(ceiling).transpose()?,
+    })
 }
 
 fn rate(space: VrfName, guarantee_bps: Option<u64>, ceiling_bps: Option<u64>) -> Fact {

@@ -1,8 +1,8 @@
 use std::net::Ipv4Addr;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
-use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
+use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, TrafficClass, VrfName};
 use wire::{Mac, Tag, Vni};
 
 use crate::Bridge;
@@ -62,6 +62,15 @@ pub(crate) fn service(protocol: &str, port: &str) -> Result<Service, Why> {
 
 pub(crate) fn bps(word: &str) -> Result<u64, Why> {
     value(word, "a rate is a whole number of bits a second")
+}
+
+/// A ceiling of zero would cut the job off, so no table has one.
+pub(crate) fn ceiling(word: &str) -> Result<u64, Why> {
+    value(word, "a ceiling is a whole number of bits a second from 1").map(NonZeroU64::get)
+}
+
+pub(crate) fn class(word: &str) -> Result<TrafficClass, Why> {
+    value(word, "a traffic class is lossless, latency or bulk")
 }
 
 pub(crate) fn count(word: &str) -> Result<NonZeroU32, Why> {

@@ -82,6 +82,10 @@ impl fmt::Display for Fact {
             Self::TableRate { space, guarantee_bps, ceiling_bps } => {
                 write_rate(f, space, *guarantee_bps, *ceiling_bps)
             }
+            Self::TableJob { space, tag, class, ceiling_bps } => {
+                write!(f, "in {space} group {tag} is {class}")?;
+                write_ceiling(f, *ceiling_bps)
+            }
         }
     }
 }
@@ -106,6 +110,10 @@ fn write_rate(
         Some(bps) => write!(f, "{}", Rate { bps })?,
         None => f.write_str("nothing")?,
     }
+    write_ceiling(f, ceiling)
+}
+
+fn write_ceiling(f: &mut fmt::Formatter<'_>, ceiling: Option<u64>) -> fmt::Result {
     match ceiling {
         Some(bps) => write!(f, " and limited to {}", Rate { bps }),
         None => f.write_str(" and not limited"),

@@ -18,6 +18,7 @@ rate t17 guarantee 25000000000 ceiling 100000000000
 
 const JOB: &str = "\
 space t17 vni 101001
+job t17 1001 class lossless ceiling 10000000000
 endpoint t17 10.1.0.2 mac 02:00:00:00:00:05 port swp5 tag 1001
 peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 tag 1001
 peers t17 10.9.0.2-10.9.0.2 vtep 10.255.0.9 tag 2001
@@ -62,10 +63,11 @@ fn a_job_part_tells_endpoints_peers_and_permits() {
         JOB,
         expect![[r#"
             1: TableSpace { space: VrfName("t17"), vni: Vni(101001) }
-            2: TableEndpoint { space: VrfName("t17"), address: 10.1.0.2, mac: Mac([2, 0, 0, 0, 0, 5]), port: Swp(5), tag: Tag(1001) }
-            3: TablePeers { space: VrfName("t17"), first: 10.1.0.3, last: 10.1.0.10, vtep: 10.255.0.4, every: None, tag: Tag(1001) }
-            4: TablePeers { space: VrfName("t17"), first: 10.9.0.2, last: 10.9.0.2, vtep: 10.255.0.9, every: None, tag: Tag(2001) }
-            5: TablePermit { space: VrfName("t17"), client: Tag(1001), provider: Tag(2001), service: Service { protocol: Tcp, port: 2049 } }
+            2: TableJob { space: VrfName("t17"), tag: Tag(1001), class: Lossless, ceiling_bps: Some(10000000000) }
+            3: TableEndpoint { space: VrfName("t17"), address: 10.1.0.2, mac: Mac([2, 0, 0, 0, 0, 5]), port: Swp(5), tag: Tag(1001) }
+            4: TablePeers { space: VrfName("t17"), first: 10.1.0.3, last: 10.1.0.10, vtep: 10.255.0.4, every: None, tag: Tag(1001) }
+            5: TablePeers { space: VrfName("t17"), first: 10.9.0.2, last: 10.9.0.2, vtep: 10.255.0.9, every: None, tag: Tag(2001) }
+            6: TablePermit { space: VrfName("t17"), client: Tag(1001), provider: Tag(2001), service: Service { protocol: Tcp, port: 2049 } }
         "#]],
     );
 }
@@ -79,6 +81,41 @@ fn a_rate_may_be_one_sided() {
         2: TableRate { space: VrfName("t17"), guarantee_bps: None, ceiling_bps: Some(2) }
     "#]],
     );
+}
+
+#[test]
+fn a_job_has_a_class_and_may_have_a_ceiling() {
+    check(
+        "job t17 1001 class lossless\njob t17 1002 class latency ceiling 1\njob t17 1003 class bulk\n",
+        expect![[r#"
+            1: TableJob { space: VrfName("t17"), tag: Tag(1001), class: Lossless, ceiling_bps: None }
+            2: TableJob { space: VrfName("t17"), tag: Tag(1002), class: Latency, ceiling_bps: Some(1) }
+            3: TableJob { space: VrfName("t17"), tag: Tag(1003), class: Bulk, ceiling_bps: None }
+        "#]],
+    );
+}
+
+#[test]
+fn a_job_that_is_told_twice_is_two_claims() {
+    check(
+        "job t17 1001 class lossless\njob t17 1001 class bulk ceiling 5\n",
+        expect![[r#"
+            1: TableJob { space: VrfName("t17"), tag: Tag(1001), class: Lossless, ceiling_bps: None }
+            2: TableJob { space: VrfName("t17"), tag: Tag(1001), class: Bulk, ceiling_bps: Some(5) }
+        "#]],
+    );
+}
+
+#[test]
+fn a_job_in_words() {
+    let text = "job t17 1001 class lossless\njob t17 1002 class bulk ceiling 2500000000\n";
+    let claims = read::claims(Dialect::Table, text).claims;
+    let words: String = claims.iter().map(|claim| format!("{}\n", claim.fact)).collect();
+    expect![[r#"
+        in t17 group 1001 is lossless and not limited
+        in t17 group 1002 is bulk and limited to 2500Mbps
+    "#]]
+    .assert_eq(&words);
 }
 
 #[test]
@@ -137,6 +174,20 @@ peers t17 0.0.0.0-255.255.255.255 vtep 0.0.0.0 every 1 tag 1001
 permit t17 1001 2001 icmp 1
 permit t17 1001 2001 tcp 65536
 permit t17 1001 2001
+job t17 1001
+job t17 1001 class
+job t17 1001 class lossles
+job t17 1001 class Bulk
+job t17 0 class bulk
+job t17 1001 class bulk ceiling
+job t17 1001 class bulk ceiling 0
+job t17 1001 class bulk ceiling 00
+job t17 1001 class bulk ceiling +1
+job t17 1001 class bulk ceiling 10Gbps
+job t17 1001 class bulk ceiling 18446744073709551616
+job t17 1001 class bulk guarantee 1
+job t17 1001 ceiling 1 class bulk
+job t17 1001 class bulk ceiling 1 burst 2
 ",
         expect![[r#"
             2? default
@@ -182,6 +233,34 @@ permit t17 1001 2001
             22? permit t17 1001 2001 tcp 65536
                the port of a service is a number up to 65535
             23? permit t17 1001 2001
+               no line of a table is written so
+            24? job t17 1001
+               no line of a table is written so
+            25? job t17 1001 class
+               no line of a table is written so
+            26? job t17 1001 class lossles
+               a traffic class is lossless, latency or bulk
+            27? job t17 1001 class Bulk
+               a traffic class is lossless, latency or bulk
+            28? job t17 0 class bulk
+               a group tag is a number from 1 to 65535
+            29? job t17 1001 class bulk ceiling
+               no line of a table is written so
+            30? job t17 1001 class bulk ceiling 0
+               a ceiling is a whole number of bits a second from 1
+            31? job t17 1001 class bulk ceiling 00
+               a ceiling is a whole number of bits a second from 1
+            32? job t17 1001 class bulk ceiling +1
+               a ceiling is a whole number of bits a second from 1
+            33? job t17 1001 class bulk ceiling 10Gbps
+               a ceiling is a whole number of bits a second from 1
+            34? job t17 1001 class bulk ceiling 18446744073709551616
+               a ceiling is a whole number of bits a second from 1
+            35? job t17 1001 class bulk guarantee 1
+               no line of a table is written so
+            36? job t17 1001 ceiling 1 class bulk
+               no line of a table is written so
+            37? job t17 1001 class bulk ceiling 1 burst 2
                no line of a table is written so
             ignored: [1]
         "#]],

@@ -1,6 +1,6 @@
 use std::net::Ipv4Addr;
 
-use model::{Asn, Port, Protocol, RouteDistinguisher, RouteTarget, VrfName};
+use model::{Asn, Port, Protocol, RouteDistinguisher, RouteTarget, TrafficClass, VrfName};
 use wire::{Mac, Tag, Vni};
 
 /// Writes words and numbers one after the other: `say!(out, "vni ", vni, "\n")`.
@@ -113,6 +113,12 @@ impl Say for Protocol {
     }
 }
 
+impl Say for TrafficClass {
+    fn say(&self, out: &mut String) {
+        out.push_str(self.as_str());
+    }
+}
+
 impl Say for RouteDistinguisher {
     fn say(&self, out: &mut String) {
         say!(out, self.device, ":", self.number);
@@ -181,6 +187,7 @@ mod tests {
         }
         check(Protocol::Tcp);
         check(Protocol::Udp);
+        TrafficClass::ALL.into_iter().for_each(check);
         check(Vni::try_from(Vni::MAX).unwrap());
         check(Tag::try_from(u16::MAX).unwrap());
         check(VrfName("t17".into()));

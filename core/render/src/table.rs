@@ -39,8 +39,13 @@ pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out:
         return;
     };
     let space = &tenant.vrf;
-    out.reserve(64 * (2 + group.seats.len())); // about as long as it gets
+    out.reserve(64 * (3 + group.seats.len())); // about as long as it gets
     say!(out, "space ", space, " vni ", job.l2vni, "\n");
+    say!(out, "job ", space, " ", job.tag, " class ", job.class);
+    if let Some(ceiling) = job.ceiling {
+        say!(out, " ceiling ", ceiling.bps);
+    }
+    say!(out, "\n");
     for seat in &group.seats {
         say!(out, "endpoint ", space, " ", seat.address, " mac ", seat.mac);
         say!(out, " port ", seat.port, " tag ", job.tag, "\n");

@@ -542,6 +542,7 @@ fn job(tag: u16, subnet: &str, device: DeviceId, vlan: u16, ports: &[u8]) -> Job
         subnet,
         gateway,
         class: TrafficClass::Lossless,
+        ceiling: None,
         groups: vec![Group { device, vlan: vlan.try_into().unwrap(), seats: seats.collect() }],
     }
 }

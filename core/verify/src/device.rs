@@ -309,7 +309,7 @@ impl Device {
                 let rule = Rule { client: *client, provider: *provider, service: *service };
                 turn_in(&mut self.table.permits, space.clone(), rule, at, turn);
             }
-            Fact::TableRate { .. } => {}
+            Fact::TableRate { .. } | Fact::TableJob { .. } => {}
         }
     }
 

@@ -108,7 +108,7 @@ impl Verifier {
             Fact::TablePeers { tag, .. } => {
                 self.dirty.tags.insert(*tag);
             }
-            Fact::TableRate { .. } => {}
+            Fact::TableRate { .. } | Fact::TableJob { .. } => {}
         }
     }
 

@@ -22,9 +22,10 @@ pub mod layout {
     pub const PORTS: usize = 52;
     pub const PERMITS: usize = 60;
     pub const SPACE: usize = 64;
-    pub const PORT: usize = 32;
+    pub const PORT: usize = 64;
     pub const RECORD: usize = 8;
     pub const PAGE: usize = 64;
+    pub const LIST: usize = 1024;
     pub const PERMIT: usize = 16;
     pub const BUCKET: usize = 4;
 }
@@ -80,6 +81,10 @@ pub struct Seat {
     pub slot: u16,
     /// Where its own bursts are counted.
     pub burst: u16,
+    /// What its job is limited to, in bits a second; 0 if it is not.
+    pub ceiling_bps: u64,
+    /// The traffic class of its job: 0 lossless, 1 latency, 2 bulk.
+    pub class: u32,
 }
 
 /// A service that one job offers another in a space.
@@ -100,12 +105,12 @@ pub struct Permit {
 impl Permit {
     /// The bucket the permit stands in.
     #[must_use]
-    pub const fn bucket(self, mask: u32) -> u32 {
+    pub const fn bucket(self, mask: u32, seed: u32) -> u32 {
         let key =
             (self.space as u64 + 1) | (self.client as u64) << 32 | (self.provider as u64) << 48;
         let service =
             ((self.protocol as u64) << 16 | self.port as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let hash = (key ^ service).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let hash = (key ^ service).wrapping_mul(0xd6e8_feb8_6659_fd93 + 2 * seed as u64);
         (hash >> 32) as u32 & mask
     }
 }
@@ -201,7 +206,51 @@ impl<'a> Tables<'a> {
             mac: Mac(mac.ok_or(Broken)?),
             slot: self.u16(at + 20).ok_or(Broken)?,
             burst: self.u16(at + 22).ok_or(Broken)?,
+            ceiling_bps: self.u64(at + 24).ok_or(Broken)?,
+            class: self.u32(at + 32).ok_or(Broken)?,
         })
+    }
+
+    /// Every address of the space that has a record, in order. What has none is skipped in steps
+    /// as large as the table allows.
+    pub fn records(
+        self,
+        space: Space,
+    ) -> impl Iterator<Item = Result<(Ipv4Addr, Record), Broken>> + use<'a> {
+        let mut place = 0_u64;
+        core::iter::from_fn(move || {
+            while place < u64::from(space.len) {
+                let at = place as u32;
+                place += self.step(space, at);
+                let address = Ipv4Addr::from(space.first.wrapping_add(at));
+                match self.record(space, address) {
+                    Ok(None) => {}
+                    Ok(Some(record)) => return Some(Ok((address, record))),
+                    Err(broken) => return Some(Err(broken)),
+                }
+            }
+            None
+        })
+    }
+
+    /// How far it is from a place to the next that may have a record.
+    fn step(self, space: Space, place: u32) -> u64 {
+        const PAGE: u32 = layout::PAGE as u32;
+        const LIST: u32 = PAGE * layout::LIST as u32;
+        if !space.paged {
+            return 1;
+        }
+        match self.u32(space.at as usize + (place / LIST) as usize * 4) {
+            Some(0) => (LIST - place % LIST).into(),
+            Some(list) => {
+                let entry = (place / PAGE) as usize % layout::LIST * 4;
+                match self.u32(list as usize + entry) {
+                    Some(0) => (PAGE - place % PAGE).into(),
+                    _ => 1,
+                }
+            }
+            None => 1,
+        }
     }
 
     /// Who has this address in the space.
@@ -212,7 +261,12 @@ impl<'a> Tables<'a> {
         }
         let (place, mut at) = (place as usize, space.at as usize);
         if space.paged {
-            let page = self.u32(at + place / layout::PAGE * 4).ok_or(Broken)?;
+            let list = self.u32(at + place / (layout::PAGE * layout::LIST) * 4).ok_or(Broken)?;
+            if list == 0 {
+                return Ok(None);
+            }
+            let entry = place / layout::PAGE % layout::LIST * 4;
+            let page = self.u32(list as usize + entry).ok_or(Broken)?;
             if page == 0 {
                 return Ok(None);
             }
@@ -230,12 +284,12 @@ impl<'a> Tables<'a> {
 
     /// Whether the permit stands in its bucket.
     pub fn permits(self, permit: Permit) -> Result<bool, Broken> {
-        let (at, mask) = self.permit_buckets().ok_or(Broken)?;
+        let [at, mask, seed] = self.permit_buckets().ok_or(Broken)?;
         if at == 0 {
             return Ok(false);
         }
         let size = layout::BUCKET * layout::PERMIT;
-        let bucket = at as usize + permit.bucket(mask) as usize * size;
+        let bucket = at as usize + permit.bucket(mask, seed) as usize * size;
         let bytes = self.0.get(bucket..bucket + size).ok_or(Broken)?;
         let mut places = (0..size).step_by(layout::PERMIT);
         Ok(places.any(|at| Self(bytes).permit_at(at) == Ok(Some(permit))))
@@ -243,7 +297,7 @@ impl<'a> Tables<'a> {
 
     /// Every permit, in no order that means anything.
     pub fn all_permits(self) -> impl Iterator<Item = Result<Permit, Broken>> + use<'a> {
-        let (at, mask) = self.permit_buckets().unwrap_or_default();
+        let [at, mask, _] = self.permit_buckets().unwrap_or_default();
         let most = self.0.len() / layout::PERMIT;
         let places = if at == 0 { 0 } else { (mask as usize + 1) * layout::BUCKET };
         (0..places.min(most)).filter_map(move |place| {
@@ -251,8 +305,9 @@ impl<'a> Tables<'a> {
         })
     }
 
-    fn permit_buckets(self) -> Option<(u32, u32)> {
-        Some((self.u32(layout::PERMITS)?, self.u32(layout::PERMITS + 4)?))
+    fn permit_buckets(self) -> Option<[u32; 3]> {
+        let at = layout::PERMITS;
+        Some([self.u32(at)?, self.u32(at + 4)?, self.u32(at + 8)?])
     }
 
     fn permit_at(self, at: usize) -> Result<Option<Permit>, Broken> {
@@ -280,11 +335,7 @@ impl<'a> Tables<'a> {
     }
 
     fn entry(self, header: usize, index: u32, size: usize) -> Result<usize, Broken> {
-        let word = |at| self.u32(header + at).ok_or(Broken);
-        if index >= word(4)? {
-            return Err(Broken);
-        }
-        let at = word(0)? as usize + index as usize * size;
+        let at = self.u32(header).ok_or(Broken)? as usize + index as usize * size;
         self.0.get(at..at + size).map(|_| at).ok_or(Broken)
     }
 

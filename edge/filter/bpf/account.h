@@ -28,8 +28,6 @@ struct {
 
 INLINE struct counts *counts_of(u32 slot)
 {
-	if (slot >= SLOTS)
-		slot = 0;
 	u32 index = bpf_get_smp_processor_id() * SLOTS + slot;
 	return bpf_map_lookup_elem(&jobs, &index);
 }
@@ -75,7 +73,7 @@ static __noinline u32 burst(u32 index, u32 bytes)
 	return 0;
 }
 
-INLINE void received(u32 slot, u32 number, u32 len)
+INLINE void received(u32 slot, u32 number, u64 len)
 {
 	struct counts *c = counts_of(slot);
 	if (!c)
@@ -93,7 +91,7 @@ struct bucket_words { u64 ceiling, guarantee; u64 rest[6]; };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TENANTS); // tenant 0 is the link
+	__uint(max_entries, TENANTS + 4096); // tenant 0 is the link; then the slots of jobs
 	__type(key, u32);
 	__type(value, struct bucket_words);
 } buckets SEC(".maps");
@@ -112,30 +110,41 @@ INLINE void take(u64 *word, u64 now, u64 cost)
 		__sync_fetch_and_add(word, cost);
 }
 
-// Takes the next bytes out of the tenant's buckets. What is guaranteed passes whatever the link
-// says, what is more only while the link has something left; the ceiling holds for both.
-static __noinline u32 refill(struct counts *c, const struct space *space, u64 link_bps)
+// How many bytes are taken at once: about a tenth of a millisecond of the lowest rate.
+INLINE u64 quantum(u64 a_bps, u64 b_bps, u64 c_bps)
 {
-	u32 number = space->number, zero = 0;
+	u64 least = a_bps;
+	if (b_bps && (!least || b_bps < least))
+		least = b_bps;
+	if (c_bps && (!least || c_bps < least))
+		least = c_bps;
+	u64 bytes = least >> 16;
+	return bytes < 1536 ? 1536 : bytes > QUANTUM ? QUANTUM : bytes;
+}
+
+// Takes the next bytes out of the buckets. What is guaranteed passes whatever the link says, what is
+// more only while the link has something left; the ceilings of tenant and job hold for both.
+static __noinline u32 refill(struct counts *c, const struct port *port, const struct space *space,
+			     u64 link_bps)
+{
+	u32 number = space->number, slot = TENANTS + port->slot, zero = 0;
 	struct bucket_words *tenant = bpf_map_lookup_elem(&buckets, &number);
+	struct bucket_words *job = bpf_map_lookup_elem(&buckets, &slot);
 	struct bucket_words *link = bpf_map_lookup_elem(&buckets, &zero);
-	if (!tenant || !link)
+	if (!tenant || !job || !link || number >= TENANTS)
 		return 0;
-	u64 now = bpf_ktime_get_ns() << 4, ceiling = space->ceiling_bps;
-	u64 guarantee = space->guarantee_bps, least = ceiling ? ceiling : link_bps;
-	u64 quantum = least >> 16; // about a tenth of a millisecond
-	if (quantum < 1536)
-		quantum = 1536;
-	if (quantum > QUANTUM)
-		quantum = QUANTUM;
-	u64 bytes = quantum - c->credit;
-	if (ceiling && tenant->ceiling > now)
+	u64 now = bpf_ktime_get_ns() << 4, guarantee = space->guarantee_bps;
+	u64 ceiling = space->ceiling_bps, of_job = port->ceiling_bps;
+	u64 bytes = quantum(ceiling, of_job, link_bps) - c->credit;
+	if ((ceiling && tenant->ceiling > now) || (of_job && job->ceiling > now))
 		return 0;
 	u32 guaranteed = guarantee && tenant->guarantee <= now;
 	if (link_bps && !guaranteed && link->ceiling > now)
 		return 0;
 	if (ceiling)
 		take(&tenant->ceiling, now, cost(bytes, ceiling));
+	if (of_job)
+		take(&job->ceiling, now, cost(bytes, of_job));
 	if (guaranteed)
 		take(&tenant->guarantee, now, cost(bytes, guarantee));
 	if (link_bps)
@@ -150,8 +159,8 @@ INLINE u32 sends(const struct port *port, const struct space *space, u64 link_bp
 	struct counts *c = counts_of(port->slot);
 	if (!c)
 		return 0;
-	if (space->ceiling_bps || link_bps) {
-		if (c->credit <= 0 && !refill(c, space, link_bps))
+	if (space->ceiling_bps || port->ceiling_bps || link_bps) {
+		if (c->credit <= 0 && !refill(c, port, space, link_bps))
 			return 0;
 		c->credit -= len;
 	}
@@ -195,40 +204,50 @@ struct {
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-// How many drops of one group of tags were told in the current tenth of a second, on each CPU: a
-// tenant that floods the filter cannot flood the list of events.
+// How many drops of one origin were told, on each CPU: so many in about a tenth of a second, and so
+// many before somebody reads them. A tenant that floods the filter does not flood the list of events,
+// and leaves room in it for others even if nobody reads.
 #define TOLD 32
-struct budget { u64 window; u32 told, missed; };
+#define UNREAD 64
+#define ORIGINS 4096
+struct budget { u64 window, read; u32 told, unread, missed, rest; };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 256);
+	__uint(max_entries, ORIGINS);
 	__type(key, u32);
 	__type(value, struct budget);
 } budgets SEC(".maps");
 
-static __noinline u32 tell(struct frame *f, u32 reason)
+INLINE u32 may_tell(struct budget *budget)
 {
-	u32 tag = f->source ? f->source : f->destination;
-	u32 place = (tag ? tag : f->interface) & 255;
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &place);
-	if (!budget)
-		return 0;
 	u64 window = bpf_ktime_get_coarse_ns() >> 27;
+	u64 read = bpf_ringbuf_query(&events, BPF_RB_CONS_POS);
 	if (budget->window != window) {
 		budget->window = window;
 		budget->told = 0;
 	}
-	if (budget->told >= TOLD) {
-		budget->missed++;
-		return 0;
+	if (budget->read != read) {
+		budget->read = read;
+		budget->unread = 0;
 	}
-	struct event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	return budget->told < TOLD && budget->unread < UNREAD;
+}
+
+static __noinline u32 tell(struct frame *f, u32 reason)
+{
+	u32 tag = f->source ? f->source : f->destination;
+	u32 place = (tag ? tag : f->interface) % ORIGINS;
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &place);
+	if (!budget)
+		return 0;
+	struct event *e = may_tell(budget) ? bpf_ringbuf_reserve(&events, sizeof(*e), 0) : 0;
 	if (!e) {
 		budget->missed++;
 		return 0;
 	}
 	budget->told++;
+	budget->unread++;
 	e->time_ns = bpf_ktime_get_ns();
 	e->interface = f->interface;
 	e->len = f->len;

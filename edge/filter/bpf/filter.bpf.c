@@ -29,9 +29,12 @@ struct {
 	__array(values, struct block);
 } policy SEC(".maps");
 
-// Open while the lease lasts. The kernel's own timer closes it: whoever renewed it may be dead.
+// Whether the gate is open: while the lease lasts. The kernel's own timer closes it: whoever renewed
+// the lease may be dead.
+volatile u64 open;
+
 struct gate {
-	u64 open, until_ns, lapses, link_bps, block_bytes;
+	u64 until_ns, lapses, link_bps;
 	struct bpf_timer timer;
 };
 
@@ -65,15 +68,16 @@ INLINE struct gate *the_gate(void)
 	return bpf_map_lookup_elem(&gate, &zero);
 }
 
-INLINE const u8 *in_force(const struct gate *g)
+INLINE struct policy in_force(void)
 {
+	struct policy p = { .block = 0, .bytes = POLICY_BYTES };
 	u32 zero = 0;
-	if (!g || !g->open)
-		return 0;
+	if (!open)
+		return p;
 	void *block = bpf_map_lookup_elem(&policy, &zero);
-	if (!block)
-		return 0;
-	return bpf_map_lookup_elem(block, &zero);
+	if (block)
+		p.block = bpf_map_lookup_elem(block, &zero);
+	return p;
 }
 
 // In a trial, the verdict is written down: or that the short way said yes where it is not.
@@ -117,29 +121,32 @@ INLINE u32 seen_of(u32 len)
 // looks at such a function once, and not again for every state in which it is called.
 __noinline int fabric_rule(struct frame *f)
 {
-	return f ? from_fabric(in_force(the_gate()), f) : CLOSED;
+	struct policy p = in_force();
+	return f ? from_fabric(&p, f) : CLOSED;
 }
 
 __noinline int workload_rule(struct frame *f)
 {
-	return f ? from_workload(in_force(the_gate()), f) : CLOSED;
+	struct policy p = in_force();
+	return f ? from_workload(&p, f) : CLOSED;
 }
 
 __noinline int local_rule(struct frame *f)
 {
-	return f ? to_workload(in_force(the_gate()), f) : CLOSED;
+	struct policy p = in_force();
+	return f ? to_workload(&p, f) : CLOSED;
 }
 
 INLINE int from_uplink(struct xdp_md *ctx)
 {
-	const u8 *block = in_force(the_gate());
-	const struct tunnelled *t = (const void *)(long)ctx->data;
+	struct policy p = in_force();
+	const u8 *t = (const void *)(long)ctx->data;
 	const void *end = (const void *)(long)ctx->data_end;
 	u32 slot, number, linear = ctx->data_end - ctx->data;
 	// In a trial the whole rule speaks as well, and the short way must agree with it.
 	u32 quick = GO_ON;
-	if (block && (const void *)(t + 1) <= end) {
-		quick = short_fabric(block, t, linear, &slot, &number);
+	if (p.block && (const void *)(t + TUNNELLED) <= end) {
+		quick = short_fabric(&p, t, linear, &slot, &number);
 		if (quick != GO_ON && !TRACED) {
 			received(slot, number, linear);
 			return PASS;
@@ -198,13 +205,25 @@ INLINE void stamp(struct __sk_buff *skb, u32 tag)
 		     : "memory");
 }
 
-// The traffic class is ours to say: RoCEv2 in the lossless class, its congestion notices above it.
-INLINE void classify(struct __sk_buff *skb, u32 six, u32 first, u32 second, u32 roce, u32 opcode)
+// The traffic class is the plan's to say, never the workload's. Of a lossless job RoCEv2 is in the
+// lossless class and its congestion notices above it; of the others everything is in one class.
+INLINE void classify(struct __sk_buff *skb, u32 class, u32 six, u32 first, u32 second, u32 roce,
+		     u32 opcode)
 {
-	u32 dscp = !roce ? 0 : opcode == 0x81 ? 48 : 26;
-	skb->priority = !roce ? 0 : opcode == 0x81 ? 6 : 3;
+	u32 dscp = 0, priority = 0;
+	if (class == 1) {
+		dscp = 46;
+		priority = 5;
+	} else if (class == 2) {
+		dscp = 8;
+		priority = 1;
+	} else if (roce) {
+		dscp = opcode == 0x81 ? 48 : 26;
+		priority = opcode == 0x81 ? 6 : 3;
+	}
+	skb->priority = priority;
 	u32 old = six ? ((first & 15) << 4 | second >> 4) : second;
-	u32 new = dscp << 2 | (old & 3);
+	u32 new = dscp << 2 | (old & 3); // the congestion bits are the ends' own
 	if (old == new)
 		return;
 	if (six) {
@@ -219,12 +238,12 @@ INLINE void classify(struct __sk_buff *skb, u32 six, u32 first, u32 second, u32 
 }
 
 // The port of an interface and its space, if there is nothing to say against either.
-INLINE u32 seated(const u8 *block, u32 interface, const struct port **port, const struct space **space)
+INLINE u32 seated(const struct policy *p, u32 interface, const struct port **port,
+		  const struct space **space)
 {
-	const struct header *h = (const void *)block;
-	if (h->magic != MAGIC || seat(block, interface, port) != GO_ON)
+	if (!p->block || head(p)->magic != MAGIC || seat(p, interface, port) != GO_ON)
 		return 0;
-	*space = space_at(block, h, (*port)->space);
+	*space = space_at(p, (*port)->space);
 	return *space != 0;
 }
 
@@ -232,21 +251,20 @@ SEC("classifier")
 int workload(struct __sk_buff *skb)
 {
 	struct gate *g = the_gate();
-	const u8 *block = in_force(g);
-	const struct plain *p = (const void *)(long)skb->data;
+	struct policy policy = in_force();
+	const u8 *p = (const void *)(long)skb->data;
 	const void *end = (const void *)(long)skb->data_end;
 	const struct port *port = 0;
 	const struct space *space = 0;
 	u32 quick = GO_ON, len = skb->len;
 	stamp(skb, 0);
-	if (block && !skb->vlan_present && seated(block, interface_of(skb), &port, &space) &&
-	    (const void *)(p + 1) <= end) {
-		struct service s;
-		quick = short_port(block, p, len, 0, 1, port, space, &s);
+	if (g && !skb->vlan_present && seated(&policy, interface_of(skb), &port, &space) &&
+	    (const void *)(p + PLAIN) <= end) {
+		quick = short_port(&policy, p, len, 0, 1, port, space);
 		if (quick != GO_ON && !TRACED) {
 			if (sends(port, space, g->link_bps, len)) {
 				u32 tag = port->tag;
-				classify(skb, 0, p->version, p->tos, s.roce, p->opcode);
+				classify(skb, port->class, 0, p[14], p[15], is_roce(p), p[42]);
 				stamp(skb, tag);
 				return TC_ACT_UNSPEC;
 			}
@@ -264,10 +282,10 @@ int workload(struct __sk_buff *skb)
 		tally(f, reason);
 	if (reason >= CLOSED)
 		return TC_ACT_SHOT;
-	if (reason <= PERMIT) {
+	if (reason <= PERMIT && port) {
 		u32 six = f->b[12] == 0x86, at = six ? 54 : 34;
 		u32 roce = f->b[six ? 20 : 23] == 17 && f->b[at + 2] == 0x12 && f->b[at + 3] == 0xb7;
-		classify(skb, six, f->b[14], f->b[15], roce, f->b[at + 8]);
+		classify(skb, port->class, six, f->b[14], f->b[15], roce, f->b[at + 8]);
 	}
 	stamp(skb, f->source);
 	return TC_ACT_UNSPEC;
@@ -276,16 +294,15 @@ int workload(struct __sk_buff *skb)
 SEC("classifier")
 int local(struct __sk_buff *skb)
 {
-	const u8 *block = in_force(the_gate());
-	const struct plain *p = (const void *)(long)skb->data;
+	struct policy policy = in_force();
+	const u8 *p = (const void *)(long)skb->data;
 	const void *end = (const void *)(long)skb->data_end;
 	const struct port *port = 0;
 	const struct space *space = 0;
 	u32 quick = GO_ON, tag = skb->mark & 0xffff;
-	if (block && !skb->vlan_present && tag && seated(block, interface_of(skb), &port, &space) &&
-	    (const void *)(p + 1) <= end) {
-		struct service s;
-		quick = short_port(block, p, skb->len, tag, 0, port, space, &s);
+	if (!skb->vlan_present && tag && seated(&policy, interface_of(skb), &port, &space) &&
+	    (const void *)(p + PLAIN) <= end) {
+		quick = short_port(&policy, p, skb->len, tag, 0, port, space);
 		if (quick != GO_ON && !TRACED)
 			return TC_ACT_UNSPEC;
 	}
@@ -302,8 +319,8 @@ int local(struct __sk_buff *skb)
 
 static int lease_ends(void *map, u32 *key, struct gate *g)
 {
-	if (bpf_ktime_get_ns() >= g->until_ns && g->open) {
-		g->open = 0;
+	if (bpf_ktime_get_ns() >= g->until_ns && open) {
+		open = 0;
 		g->lapses++;
 	}
 	return 0;
@@ -320,7 +337,7 @@ int renew(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	u64 ns = *lease_ns;
 	if (!ns) {
-		g->open = 0;
+		open = 0;
 		return XDP_PASS;
 	}
 	int err = bpf_timer_init(&g->timer, &gate, 1); // CLOCK_MONOTONIC
@@ -329,7 +346,7 @@ int renew(struct xdp_md *ctx)
 	g->until_ns = bpf_ktime_get_ns() + ns;
 	if (bpf_timer_set_callback(&g->timer, lease_ends) || bpf_timer_start(&g->timer, ns, 0))
 		return XDP_ABORTED;
-	g->open = 1;
+	open = 1;
 	return XDP_PASS;
 }
 

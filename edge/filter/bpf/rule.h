@@ -245,7 +245,7 @@ static __noinline u32 inner_frame(struct frame *f)
 	return GO_ON;
 }
 
-INLINE u32 across(const u8 *policy, const struct header *h, u32 space, struct frame *f)
+INLINE u32 across(const struct policy *policy, u32 space, struct frame *f)
 {
 	const struct inner *in = &f->in;
 	u32 broken = 0;
@@ -257,12 +257,12 @@ INLINE u32 across(const u8 *policy, const struct header *h, u32 space, struct fr
 		return FRAGMENT;
 	if (in->protocol != 6 && in->protocol != 17)
 		return OTHER_JOB;
-	if (permits(policy, h, space, f->source, f->destination, in->protocol, in->dport, &broken))
+	if (permits(policy, space, f->source, f->destination, in->protocol, in->dport, &broken))
 		return PERMIT;
 	if (broken)
 		return TABLE;
 	if (!in->opens &&
-	    permits(policy, h, space, f->destination, f->source, in->protocol, in->sport, &broken))
+	    permits(policy, space, f->destination, f->source, in->protocol, in->sport, &broken))
 		return PERMIT;
 	return broken ? TABLE : OTHER_JOB;
 }
@@ -342,13 +342,13 @@ static __noinline u32 tunnel_header(struct frame *f, u32 own)
 }
 
 // Without a policy only the underlay passes.
-static __noinline u32 from_fabric(const u8 *policy, struct frame *f)
+INLINE u32 from_fabric(const struct policy *policy, struct frame *f)
 {
-	const struct header *h = (const void *)policy;
+	const struct header *h = head(policy);
 	u32 broken = 0, said = outer_frame(f);
 	if (said != GO_ON)
 		return said;
-	if (!policy)
+	if (!policy->block)
 		return CLOSED;
 	if (h->magic != MAGIC)
 		return TABLE;
@@ -360,7 +360,7 @@ static __noinline u32 from_fabric(const u8 *policy, struct frame *f)
 		return TABLE;
 	if (!index)
 		return VNI;
-	const struct space *space = space_at(policy, h, index - 1);
+	const struct space *space = space_at(policy, index - 1);
 	if (!space)
 		return TABLE;
 	f->number = space->number;
@@ -393,27 +393,27 @@ static __noinline u32 from_fabric(const u8 *policy, struct frame *f)
 	if (to->vtep != h->vtep)
 		return ELSEWHERE;
 	f->slot = to->slot;
-	return across(policy, h, index - 1, f);
+	return across(policy, index - 1, f);
 }
 
 // The port a frame is at.
-INLINE u32 seat(const u8 *policy, u32 interface, const struct port **port)
+INLINE u32 seat(const struct policy *policy, u32 interface, const struct port **port)
 {
-	const struct header *h = (const void *)policy;
+	const struct header *h = head(policy);
 	u32 broken = 0, index = indexed(policy, &h->interfaces, interface, &broken);
 	if (broken)
 		return TABLE;
 	if (!index)
 		return PORT;
-	*port = port_at(policy, h, index - 1);
+	*port = port_at(policy, index - 1);
 	return *port ? GO_ON : TABLE;
 }
 
-static __noinline u32 from_workload(const u8 *policy, struct frame *f)
+INLINE u32 from_workload(const struct policy *policy, struct frame *f)
 {
-	const struct header *h = (const void *)policy;
+	const struct header *h = head(policy);
 	const struct port *port;
-	if (!policy)
+	if (!policy->block)
 		return CLOSED;
 	if (h->magic != MAGIC)
 		return TABLE;
@@ -422,7 +422,7 @@ static __noinline u32 from_workload(const u8 *policy, struct frame *f)
 		return said;
 	f->source = port->tag;
 	f->slot = port->slot;
-	const struct space *space = space_at(policy, h, port->space);
+	const struct space *space = space_at(policy, port->space);
 	if (!space)
 		return TABLE;
 	f->number = space->number;
@@ -452,14 +452,14 @@ static __noinline u32 from_workload(const u8 *policy, struct frame *f)
 	if (!to)
 		return DESTINATION;
 	f->destination = to->tag;
-	return across(policy, h, port->space, f);
+	return across(policy, port->space, f);
 }
 
-static __noinline u32 to_workload(const u8 *policy, struct frame *f)
+INLINE u32 to_workload(const struct policy *policy, struct frame *f)
 {
-	const struct header *h = (const void *)policy;
+	const struct header *h = head(policy);
 	const struct port *port;
-	if (!policy)
+	if (!policy->block)
 		return CLOSED;
 	if (h->magic != MAGIC)
 		return TABLE;
@@ -468,7 +468,7 @@ static __noinline u32 to_workload(const u8 *policy, struct frame *f)
 		return said;
 	f->destination = port->tag;
 	f->slot = port->slot;
-	const struct space *space = space_at(policy, h, port->space);
+	const struct space *space = space_at(policy, port->space);
 	if (!space)
 		return TABLE;
 	f->number = space->number;
@@ -504,5 +504,5 @@ static __noinline u32 to_workload(const u8 *policy, struct frame *f)
 	}
 	if (from->tag != f->mark)
 		return TAG;
-	return across(policy, h, port->space, f);
+	return across(policy, port->space, f);
 }

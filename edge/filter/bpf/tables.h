@@ -21,7 +21,7 @@ struct header {
 	u32 vtep;
 	struct list vnis, interfaces;
 	struct array spaces, ports;
-	u32 permits_at, permits_mask;
+	u32 permits_at, permits_mask, permits_seed;
 };
 
 struct space {
@@ -37,7 +37,8 @@ struct port {
 	u16 tag;
 	u8 mac[6];
 	u16 slot, burst;
-	u64 rest;
+	u64 ceiling_bps;
+	u32 class, rest[7];
 };
 
 struct permit {
@@ -51,17 +52,29 @@ struct bucket { struct permit permits[4]; };
 // The size of the block, set before loading: the verifier knows it as a constant.
 const volatile u32 POLICY_BYTES = 65536;
 
-// The bytes at an offset, if they are all inside the block.
-INLINE const void *at(const u8 *policy, u64 offset, u32 size)
+// A block and its size, read once for each packet.
+struct policy { const u8 *block; u64 bytes; };
+
+INLINE const struct header *head(const struct policy *p)
 {
-	asm volatile("" : "+r"(offset)); // the checked register is the used one
-	if (offset > POLICY_BYTES - size)
-		return 0;
-	return policy + offset;
+	return (const void *)p->block;
 }
 
+// The bytes at an offset, if they are all inside the block.
+INLINE const void *at(const struct policy *p, u64 offset, u32 size)
+{
+	asm volatile("" : "+r"(offset)); // the checked register is the used one
+	if (offset > p->bytes - size)
+		return 0;
+	return p->block + offset;
+}
+
+// Offsets that no block has.
+#define BROKEN (~0ull)
+#define NOTHING (~0ull - 1)
+
 // What a list of indexes says of a number: 0 for nothing. A broken list says so.
-INLINE u32 indexed(const u8 *policy, const struct list *list, u32 number, u32 *broken)
+INLINE u32 indexed(const struct policy *policy, const struct list *list, u32 number, u32 *broken)
 {
 	u32 place = number - list->first;
 	if (place >= list->len)
@@ -74,38 +87,51 @@ INLINE u32 indexed(const u8 *policy, const struct list *list, u32 number, u32 *b
 	return *index;
 }
 
-INLINE const struct space *space_at(const u8 *policy, const struct header *h, u32 index)
+INLINE const struct space *space_at(const struct policy *policy, u32 index)
 {
-	if (index >= h->spaces.len)
-		return 0;
-	return at(policy, (u64)h->spaces.at + (u64)index * sizeof(struct space), sizeof(struct space));
+	u64 offset = (u64)head(policy)->spaces.at + (u64)index * sizeof(struct space);
+	return at(policy, offset, sizeof(struct space));
 }
 
-INLINE const struct port *port_at(const u8 *policy, const struct header *h, u32 index)
+INLINE const struct port *port_at(const struct policy *policy, u32 index)
 {
-	if (index >= h->ports.len)
-		return 0;
-	return at(policy, (u64)h->ports.at + (u64)index * sizeof(struct port), sizeof(struct port));
+	u64 offset = (u64)head(policy)->ports.at + (u64)index * sizeof(struct port);
+	return at(policy, offset, sizeof(struct port));
 }
 
-INLINE const struct record *record_of(const u8 *policy, const struct space *s, u32 address, u32 *broken)
+// The record of an address whose place is among those of a space with pages. Rarer than the other
+// kind, and a call, so that the other stays short. (A pointer to the policy would keep it in memory.)
+static __noinline u64 paged(const u8 *block, u64 bytes, u32 lists, u32 place)
+{
+	struct policy p = { block, bytes };
+	const u32 *list = at(&p, (u64)lists + (u64)(place / 65536) * 4, 4);
+	if (!list)
+		return BROKEN;
+	if (!*list)
+		return NOTHING;
+	const u32 *page = at(&p, (u64)*list + (place / 64 % 1024) * 4, 4);
+	if (!page)
+		return BROKEN;
+	return *page ? (u64)*page + (place % 64) * sizeof(struct record) : NOTHING;
+}
+
+// Where the record of an address is, if the space has room for it.
+INLINE u64 place_of(const struct policy *policy, const struct space *s, u32 address)
 {
 	u32 place = address - s->first;
 	if (place >= s->len)
+		return NOTHING;
+	if (s->paged)
+		return paged(policy->block, policy->bytes, s->at, place);
+	return (u64)s->at + (u64)place * sizeof(struct record);
+}
+
+INLINE const struct record *record_of(const struct policy *policy, const struct space *s, u32 address,
+				     u32 *broken)
+{
+	u64 offset = place_of(policy, s, address);
+	if (offset == NOTHING)
 		return 0;
-	u64 offset;
-	if (s->paged) {
-		const u32 *page = at(policy, (u64)s->at + (u64)(place / 64) * 4, 4);
-		if (!page) {
-			*broken = 1;
-			return 0;
-		}
-		if (!*page)
-			return 0;
-		offset = (u64)*page + (place % 64) * sizeof(struct record);
-	} else {
-		offset = (u64)s->at + (u64)place * sizeof(struct record);
-	}
 	const struct record *record = at(policy, offset, sizeof(struct record));
 	if (!record)
 		*broken = 1;
@@ -114,14 +140,24 @@ INLINE const struct record *record_of(const u8 *policy, const struct space *s, u
 	return record;
 }
 
-INLINE u32 permits(const u8 *policy, const struct header *h, u32 space, u16 client, u16 provider,
-		   u8 protocol, u16 port, u32 *broken)
+// The record of an address in one word: tag, slot and tunnel address from the lowest bit on. 0 is
+// none, and a tag of 0 is none, too.
+INLINE u64 record_word(const struct policy *policy, const struct space *s, u32 address)
 {
+	const u64 *word = at(policy, place_of(policy, s, address), sizeof(u64));
+	return word ? *word : 0;
+}
+
+INLINE u32 permits(const struct policy *policy, u32 space, u16 client, u16 provider, u8 protocol,
+		   u16 port, u32 *broken)
+{
+	const struct header *h = head(policy);
 	if (!h->permits_at)
 		return 0;
 	u64 key = ((u64)space + 1) | (u64)client << 32 | (u64)provider << 48;
 	u64 service = ((u64)protocol << 16 | port) * 0x9e3779b97f4a7c15ull;
-	u32 place = (((key ^ service) * 0xd6e8feb86659fd93ull) >> 32) & h->permits_mask;
+	u64 factor = 0xd6e8feb86659fd93ull + 2 * (u64)h->permits_seed;
+	u32 place = (((key ^ service) * factor) >> 32) & h->permits_mask;
 	const struct bucket *bucket =
 		at(policy, (u64)h->permits_at + (u64)place * sizeof(struct bucket), sizeof(struct bucket));
 	if (!bucket) {

@@ -6,10 +6,8 @@ use aya::maps::{Array, MapData, PerCpuArray, PerCpuHashMap};
 use wire::{Hook, Reason, Tables};
 
 use crate::Fault;
-use crate::kernel::{Kernel, map};
+use crate::kernel::{Kernel, TENANTS, map};
 
-/// Tenants and ports for which bursts are counted, as in the program.
-const TENANTS: u32 = 8192;
 /// Windows of the program, in nanoseconds.
 pub const WINDOW_NS: u64 = 1 << 14;
 /// Kinds of windows, by the logarithm of their bytes.

@@ -5,6 +5,7 @@ use aya::EbpfError;
 use aya::maps::MapError;
 use aya::pin::PinError;
 use aya::programs::ProgramError;
+use aya::programs::links::LinkError;
 use model::Generation;
 
 use crate::Refusal;
@@ -96,6 +97,12 @@ pub enum Fault {
         /// Its answer.
         source: PinError,
     },
+    /// A program cannot take the place of another.
+    #[error("the kernel does not change a program that is attached")]
+    Link {
+        /// Its answer.
+        source: LinkError,
+    },
     /// A map cannot be read or written.
     #[error("the table `{map}` does not answer")]
     Map {
@@ -126,6 +133,13 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Whether the interface that a program stood at is no more.
+    pub(crate) fn is_severed(&self) -> bool {
+        let Self::Program { source, .. } = self else { return false };
+        matches!(&**source, ProgramError::SyscallError(call)
+            if call.io_error.raw_os_error() == Some(libc::ENOLINK))
+    }
+
     pub(crate) fn load(source: EbpfError) -> Self {
         Self::Load { source: Box::new(source) }
     }

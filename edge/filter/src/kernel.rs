@@ -9,6 +9,7 @@ use std::time::Duration;
 use aya::maps::{Array, Map, MapData, MapError};
 use aya::programs::links::{FdLink, LinkError, PinnedLink};
 use aya::programs::tc::SchedClassifierLink;
+use aya::programs::xdp::XdpLink;
 use aya::programs::{
     ProgramError, SchedClassifier, TcAttachType, TestRun as _, TestRunOptions, Xdp, XdpMode,
 };
@@ -22,11 +23,18 @@ use crate::{Compiled, Fault, Limits, PutError, compile, sys};
 /// The compiled program; `cargo xtask object` makes it and `cargo xtask test` compares it.
 const OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/filter.o");
 
-/// Every map that outlives the process, by the name it has in the program and in its folder.
-const MAPS: [&str; 10] = [
-    "policy", "gate", "jobs", "bursts", "buckets", "reasons", "tallies", "events", "budgets",
-    "trace",
-];
+/// Maps that count and stay when the programs change, by their names in the program and its folder.
+const SHARED: [&str; 8] =
+    ["jobs", "bursts", "buckets", "reasons", "tallies", "events", "budgets", "trace"];
+/// What comes with the programs: they know how large a policy's block is, and each set of them has a
+/// gate and a lease of its own.
+const OWN: [&str; 8] = ["policy", "size", "gate", "open", "fabric", "workload", "local", "renew"];
+/// The program's one variable: whether the gate is open. The loader sets it to its first value,
+/// closed, whenever it loads programs.
+const OPEN: &str = ".bss";
+
+/// How many tenants the program counts for.
+pub(crate) const TENANTS: u32 = 8192;
 
 /// What is chosen when the program is loaded and cannot be changed later.
 #[derive(Clone, Debug)]
@@ -55,7 +63,8 @@ pub struct Kernel {
     /// The folder itself: who holds its lock is the only writer.
     folder: File,
     policy: MapData,
-    gate: Array<MapData, [u64; 7]>,
+    open: Array<MapData, u64>,
+    gate: Array<MapData, [u64; 5]>,
     jobs: Array<MapData, [u64; 8]>,
     fabric: Xdp,
     workload: SchedClassifier,
@@ -102,7 +111,7 @@ impl Kernel {
         if place.join("policy").exists() {
             return Err(Fault::AlreadyLoaded { place: place.into() });
         }
-        let result = Self::load_into(place, settings);
+        let result = Self::load_set(place, place, settings);
         if result.is_err() {
             let _ = fs::remove_dir_all(place);
         }
@@ -114,30 +123,7 @@ impl Kernel {
         if !place.join("policy").exists() {
             return Err(Fault::NotLoaded { place: place.into() });
         }
-        let map = |name: &'static str| MapData::from_pin(place.join(name)).map_err(self::map(name));
-        let policy = map("policy")?;
-        let gate: Array<MapData, [u64; 7]> = array("gate", map("gate")?)?;
-        let [.., block_bytes, _, _] = gate.get(&0, 0).map_err(self::map("gate"))?;
-        let jobs = array("jobs", map("jobs")?)?;
-        let slots = jobs.len() / cpus()?;
-        let tc =
-            |name: &'static str| SchedClassifier::from_pin(place.join(name)).map_err(program(name));
-        let xdp = |name: &'static str| {
-            Xdp::from_pin(place.join(name), XdpAttachType::Interface).map_err(program(name))
-        };
-        Ok(Self {
-            place: place.into(),
-            folder: File::open(place).map_err(file(place))?,
-            gate,
-            jobs,
-            fabric: xdp("fabric")?,
-            workload: tc("workload")?,
-            local: tc("local")?,
-            renew: xdp("renew")?,
-            policy,
-            block_bytes: block_bytes as u32,
-            slots,
-        })
+        Self::open_set(place, place)
     }
 
     /// Judges what comes in from the fabric here.
@@ -181,18 +167,22 @@ impl Kernel {
         limits: &Limits,
     ) -> Result<Put, PutError> {
         let _lock = Lock::of(&self.folder, &self.place)?;
+        if let Some(now) = self.now() {
+            *self = now;
+        }
         let held = self.held()?;
         let before = held.as_deref().map(Tables::new);
         let theirs = before.and_then(Tables::generation).map(Generation);
         if let Some(theirs) = theirs.filter(|theirs| *theirs > generation) {
             return Err(PutError::Stale { ours: generation, theirs });
         }
-        let limits = Limits {
-            bytes: limits.bytes.min(self.block_bytes),
-            jobs: limits.jobs.min(self.slots - 1),
-            ..*limits
-        };
+        let limits = Limits { jobs: limits.jobs.min(self.slots - 1), ..*limits };
         let compiled = compile(text, generation, interfaces, before, &limits)?;
+        let needed = compiled.bytes.len() as u32; // at most what the limits allow
+        if needed > self.block_bytes {
+            let roomy = needed.saturating_mul(2).checked_next_power_of_two();
+            self.grow(roomy.unwrap_or(needed))?;
+        }
         self.count_anew(Tables::new(&compiled.bytes), before)?;
         self.put_bytes(&compiled.bytes)?;
         Ok(Put { compiled, before: theirs })
@@ -211,17 +201,20 @@ impl Kernel {
 
     /// What the lease says.
     pub fn gate(&self) -> Result<Gate, Fault> {
-        let [open, until_ns, lapses, ..] = self.gate.get(&0, 0).map_err(map("gate"))?;
-        Ok(Gate { open: open != 0, until_ns, lapses })
+        let now = self.now();
+        let now = now.as_ref().unwrap_or(self);
+        let [until_ns, lapses, ..] = now.gate.get(&0, 0).map_err(map("gate"))?;
+        let open = now.open.get(&0, 0).map_err(map("open"))? != 0;
+        Ok(Gate { open, until_ns, lapses })
     }
 
     /// The bytes of the policy in force, as the kernel holds them.
     pub fn held(&self) -> Result<Option<Vec<u8>>, Fault> {
-        let Some(block) = sys::pointed(self.policy.fd().as_fd()).map_err(map_call("policy"))?
-        else {
-            return Ok(None);
-        };
-        sys::read_block(block.as_fd(), self.block_bytes).map(Some).map_err(map_call("policy"))
+        let now = self.now();
+        let now = now.as_ref().unwrap_or(self);
+        let block = sys::pointed(now.policy.fd().as_fd()).map_err(map_call("policy"))?;
+        let read = |block: OwnedFd| sys::read_block(block.as_fd(), now.block_bytes);
+        block.map(read).transpose().map_err(map_call("policy"))
     }
 
     /// Where this filter is attached: the hook and the interface's number.
@@ -284,7 +277,7 @@ impl Kernel {
 
     /// Judges by these bytes from now on, whatever they are.
     pub(crate) fn put_bytes(&self, bytes: &[u8]) -> Result<(), Fault> {
-        let block = self.block(bytes)?;
+        let block = block(bytes, self.block_bytes)?;
         sys::point(self.policy.fd().as_fd(), block.as_fd()).map_err(map_call("policy"))
     }
 
@@ -293,36 +286,90 @@ impl Kernel {
         fs::remove_dir_all(&self.place).map_err(file(&self.place))
     }
 
-    fn load_into(place: &Path, settings: &Settings) -> Result<Self, Fault> {
-        fs::create_dir_all(place).map_err(file(place))?;
-        let template = sys::create_block(settings.block_bytes).map_err(privileged)?;
-        let pointer = sys::create_pointer(template.as_fd()).map_err(map_call("policy"))?;
-        sys::pin(pointer.as_fd(), &place.join("policy")).map_err(map_call("policy"))?;
-
-        let mut program = loader(place, settings)?.load(OBJECT).map_err(Fault::load)?;
-        let pinned = ["workload", "local"].into_iter().try_for_each(|name| {
-            let tc: &mut SchedClassifier = found(&mut program, name)?;
-            tc.load().map_err(self::program(name))?;
-            tc.pin(place.join(name)).map_err(|source| Fault::Pin { source })
-        });
-        pinned?;
-        for name in ["fabric", "renew"] {
-            let xdp: &mut Xdp = found(&mut program, name)?;
-            xdp.load().map_err(self::program(name))?;
-            xdp.pin(place.join(name)).map_err(|source| Fault::Pin { source })?;
+    /// Makes room for larger policies. The one in force stays in force, and so does its lease: both
+    /// are copied, and every link moves, one after the other, from a program that has them to one
+    /// that has them. Each set of programs closes by its own timer, wherever this is interrupted.
+    pub fn grow(&mut self, block_bytes: u32) -> Result<(), Fault> {
+        let folder = self.place.join("next");
+        let _ = fs::remove_dir_all(&folder); // what a writer left that did not come to its end
+        let gate = self.gate.get(&0, 0).map_err(map("gate"))?;
+        let [until_ns, lapses, link_bps, ..] = gate;
+        let settings = Settings { block_bytes, slots: self.slots, link_bps, ..Settings::default() };
+        let mut next = Self::load_set(&folder, &self.place, &settings)?;
+        next.gate.set(0, [until_ns, lapses, link_bps, 0, 0], 0).map_err(map("gate"))?;
+        if let Some(bytes) = self.held()? {
+            next.put_bytes(&bytes)?;
         }
-        drop(program);
-        let mut kernel = Self::open(place)?;
-        kernel.block_bytes = settings.block_bytes;
-        let gate = [0, 0, 0, settings.link_bps, settings.block_bytes.into(), 0, 0];
+        let left_ns = until_ns.saturating_sub(now_ns()?);
+        if self.gate()?.open && left_ns > 0 {
+            run_renew(&next.renew, left_ns)?;
+        }
+        for (hook, interface) in self.attached()? {
+            self.move_link(&hook, interface, &mut next)?;
+        }
+        for name in OWN {
+            let (from, to) = (folder.join(name), self.place.join(name));
+            fs::rename(&from, &to).map_err(file(&from))?;
+        }
+        fs::remove_dir(&folder).map_err(file(&folder))?;
+        *self = Self::open(&self.place)?;
+        Ok(())
+    }
+
+    fn move_link(&self, hook: &str, interface: u32, to: &mut Self) -> Result<(), Fault> {
+        let path = self.link_path(hook, interface);
+        let link = PinnedLink::from_pin(&path).map_err(|source| Fault::Link { source })?.into();
+        let moved = match hook {
+            "fabric" => move_xdp(link, &mut to.fabric),
+            "workload" => move_tc(link, &mut to.workload),
+            _ => move_tc(link, &mut to.local),
+        };
+        match moved {
+            // The interface is gone, and what was attached to it with it.
+            Err(fault) if fault.is_severed() => fs::remove_file(&path).map_err(file(&path)),
+            moved => moved,
+        }
+    }
+
+    /// Loads a set of programs, which count where others of this filter count.
+    fn load_set(own: &Path, shared: &Path, settings: &Settings) -> Result<Self, Fault> {
+        load_programs(own, shared, settings)?;
+        let mut kernel = Self::open_set(own, shared)?;
+        let gate = [0, 0, settings.link_bps, 0, 0];
         kernel.gate.set(0, gate, 0).map_err(map("gate"))?;
         Ok(kernel)
     }
 
-    fn block(&self, bytes: &[u8]) -> Result<OwnedFd, Fault> {
-        let block = sys::create_block(self.block_bytes).map_err(map_call("policy"))?;
-        sys::write_block(block.as_fd(), bytes, self.block_bytes).map_err(map_call("policy"))?;
-        Ok(block)
+    fn open_set(own: &Path, shared: &Path) -> Result<Self, Fault> {
+        let map = |folder: &Path, name: &'static str| {
+            MapData::from_pin(folder.join(name)).map_err(self::map(name))
+        };
+        let tc =
+            |name: &'static str| SchedClassifier::from_pin(own.join(name)).map_err(program(name));
+        let xdp = |name: &'static str| {
+            Xdp::from_pin(own.join(name), XdpAttachType::Interface).map_err(program(name))
+        };
+        let jobs = array("jobs", map(shared, "jobs")?)?;
+        let slots = jobs.len() / cpus()?;
+        Ok(Self {
+            place: shared.into(),
+            folder: File::open(shared).map_err(file(shared))?,
+            policy: map(own, "policy")?,
+            open: array("open", map(own, "open")?)?,
+            gate: array("gate", map(own, "gate")?)?,
+            jobs,
+            fabric: xdp("fabric")?,
+            workload: tc("workload")?,
+            local: tc("local")?,
+            renew: xdp("renew")?,
+            block_bytes: size_at(own)?,
+            slots,
+        })
+    }
+
+    /// This filter as it is now, if it still has a name: another process may have made it grow.
+    fn now(&self) -> Option<Self> {
+        Self::open(&self.place).ok()
     }
 
     /// Sets the counters of jobs that are new to this device to zero. No packet counts there yet:
@@ -338,12 +385,10 @@ impl Kernel {
         Ok(())
     }
 
+    /// Runs the program that holds the lease, of the set of programs that has the names now.
     fn run_renew(&self, nanoseconds: u64) -> Result<(), Fault> {
-        let mut data = [0_u8; 64];
-        data[..8].copy_from_slice(&nanoseconds.to_ne_bytes());
-        let options = TestRunOptions { data_in: Some(&data), ..TestRunOptions::default() };
-        let result = self.renew.test_run(options).map_err(program("renew"))?;
-        if result.return_value == XDP_PASS { Ok(()) } else { Err(Fault::Lease) }
+        let now = Xdp::from_pin(self.place.join("renew"), XdpAttachType::Interface);
+        run_renew(now.as_ref().unwrap_or(&self.renew), nanoseconds)
     }
 
     fn link_path(&self, hook: &str, interface: u32) -> PathBuf {
@@ -371,19 +416,96 @@ impl Drop for Lock {
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
 
-fn loader<'a>(place: &Path, settings: &'a Settings) -> Result<EbpfLoader<'a>, Fault> {
+/// Loads the programs and pins them in a folder of their own; what counts stays where it is shared.
+fn load_programs(own: &Path, shared: &Path, settings: &Settings) -> Result<(), Fault> {
+    fs::create_dir_all(own).map_err(file(own))?;
+    let template = sys::create_block(settings.block_bytes).map_err(privileged)?;
+    let pointer = sys::create_pointer(template.as_fd()).map_err(map_call("policy"))?;
+    sys::pin(pointer.as_fd(), &own.join("policy")).map_err(map_call("policy"))?;
+    let size = block(&settings.block_bytes.to_ne_bytes(), 4)?;
+    sys::pin(size.as_fd(), &own.join("size")).map_err(map_call("size"))?;
+
+    let mut program = loader(own, shared, settings)?.load(OBJECT).map_err(Fault::load)?;
+    for name in ["workload", "local"] {
+        let tc: &mut SchedClassifier = found(&mut program, name)?;
+        tc.load().map_err(self::program(name))?;
+        tc.pin(own.join(name)).map_err(|source| Fault::Pin { source })?;
+    }
+    for name in ["fabric", "renew"] {
+        let xdp: &mut Xdp = found(&mut program, name)?;
+        xdp.load().map_err(self::program(name))?;
+        xdp.pin(own.join(name)).map_err(|source| Fault::Pin { source })?;
+    }
+    Ok(())
+}
+
+pub(crate) fn loader<'a>(
+    own: &Path,
+    shared: &Path,
+    settings: &'a Settings,
+) -> Result<EbpfLoader<'a>, Fault> {
     let mut loader = EbpfLoader::new();
-    for name in MAPS {
-        loader.map_pin_path(name, place.join(name));
+    for name in SHARED {
+        loader.map_pin_path(name, shared.join(name));
     }
     let pass = if settings.drop_all { &XDP_DROP } else { &XDP_PASS };
     loader
+        .map_pin_path("policy", own.join("policy"))
+        .map_pin_path("gate", own.join("gate"))
+        .map_pin_path(OPEN, own.join("open"))
         .map_max_entries("jobs", settings.slots * cpus()?)
+        .map_max_entries("buckets", TENANTS + settings.slots)
         .override_global("POLICY_BYTES", &settings.block_bytes, true)
         .override_global("SLOTS", &settings.slots, true)
         .override_global("PASS", pass, true)
         .override_global("TRACED", if settings.traced { &1_u32 } else { &0_u32 }, true);
     Ok(loader)
+}
+
+/// A block with these bytes in it.
+fn block(bytes: &[u8], size: u32) -> Result<OwnedFd, Fault> {
+    let block = sys::create_block(size).map_err(map_call("policy"))?;
+    sys::write_block(block.as_fd(), bytes, size).map_err(map_call("policy"))?;
+    Ok(block)
+}
+
+/// How large a block is that the programs of this folder take.
+fn size_at(place: &Path) -> Result<u32, Fault> {
+    let size = MapData::from_pin(place.join("size")).map_err(map("size"))?;
+    let bytes = sys::read_block(size.fd().as_fd(), 4).map_err(map_call("size"))?;
+    Ok(u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+}
+
+fn move_xdp(link: FdLink, to: &mut Xdp) -> Result<(), Fault> {
+    let moved = |source| Fault::Program { program: "fabric", source: Box::new(source) };
+    let link = XdpLink::try_from(link).map_err(|source| Fault::Link { source })?;
+    let id = to.attach_to_link(link).map_err(moved)?;
+    // The link's name keeps it: what is dropped here is only our hold on it.
+    to.take_link(id).map(drop).map_err(moved)
+}
+
+fn move_tc(link: FdLink, to: &mut SchedClassifier) -> Result<(), Fault> {
+    let moved = |source| Fault::Program { program: "workload or local", source: Box::new(source) };
+    let link = SchedClassifierLink::try_from(link).map_err(|source| Fault::Link { source })?;
+    let id = to.attach_to_link(link).map_err(moved)?;
+    to.take_link(id).map(drop).map_err(moved)
+}
+
+/// The kernel's monotonic time, by which leases end.
+fn now_ns() -> Result<u64, Fault> {
+    let clock = nix::time::ClockId::CLOCK_MONOTONIC;
+    let now = nix::time::clock_gettime(clock)
+        .map_err(|errno| Fault::Call { map: "gate", source: errno.into() })?;
+    Ok(Duration::from(now).as_nanos() as u64)
+}
+
+/// Opens the gate for so long from now on, or closes it.
+fn run_renew(renew: &Xdp, nanoseconds: u64) -> Result<(), Fault> {
+    let mut data = [0_u8; 64];
+    data[..8].copy_from_slice(&nanoseconds.to_ne_bytes());
+    let options = TestRunOptions { data_in: Some(&data), ..TestRunOptions::default() };
+    let result = renew.test_run(options).map_err(program("renew"))?;
+    if result.return_value == XDP_PASS { Ok(()) } else { Err(Fault::Lease) }
 }
 
 /// The slots where this policy's jobs are counted.
@@ -392,7 +514,7 @@ fn slots(tables: Tables<'_>) -> impl Iterator<Item = u16> {
     ports.filter_map(move |index| tables.port(index).ok()).map(|seat| seat.slot)
 }
 
-fn found<'a, P>(program: &'a mut Ebpf, name: &'static str) -> Result<&'a mut P, Fault>
+pub(crate) fn found<'a, P>(program: &'a mut Ebpf, name: &'static str) -> Result<&'a mut P, Fault>
 where
     &'a mut P: TryFrom<&'a mut aya::programs::Program, Error = ProgramError>,
 {
@@ -442,7 +564,7 @@ fn array<V: aya::Pod>(name: &'static str, data: MapData) -> Result<Array<MapData
 }
 
 /// How many CPUs the kernel may ever have: each counts for itself.
-fn cpus() -> Result<u32, Fault> {
+pub(crate) fn cpus() -> Result<u32, Fault> {
     let count = aya::util::nr_cpus().map_err(|(_, source)| Fault::File {
         path: "/sys/devices/system/cpu/possible".into(),
         source,
@@ -462,7 +584,7 @@ pub fn interface_name(index: u32) -> Option<String> {
     nix::net::if_::if_indextoname(index).ok()?.into_string().ok()
 }
 
-fn privileged(source: io::Error) -> Fault {
+pub(crate) fn privileged(source: io::Error) -> Fault {
     match source.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => Fault::Privilege { source },
         _ => Fault::Call { map: "policy", source },
@@ -473,14 +595,14 @@ pub(crate) fn map(map: &'static str) -> impl Fn(MapError) -> Fault {
     move |source| Fault::Map { map, source }
 }
 
-fn map_call(map: &'static str) -> impl Fn(io::Error) -> Fault {
+pub(crate) fn map_call(map: &'static str) -> impl Fn(io::Error) -> Fault {
     move |source| Fault::Call { map, source }
 }
 
-fn program(program: &'static str) -> impl Fn(ProgramError) -> Fault {
+pub(crate) fn program(program: &'static str) -> impl Fn(ProgramError) -> Fault {
     move |source| Fault::Program { program, source: Box::new(source) }
 }
 
-fn file(path: &Path) -> impl Fn(io::Error) -> Fault {
+pub(crate) fn file(path: &Path) -> impl Fn(io::Error) -> Fault {
     move |source| Fault::File { path: path.into(), source }
 }

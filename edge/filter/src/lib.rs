@@ -3,6 +3,7 @@
 //! Takes: a table artifact. Gives: the same policy in force in the kernel, its counters, and what
 //! the kernel holds as text again. Never: differs from `wire`; opens when it is left alone.
 
+pub mod bench;
 mod compile;
 mod counters;
 mod events;

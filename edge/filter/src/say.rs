@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 
+use model::TrafficClass;
 use wire::{Broken, Permit, Record, Seat, Space, Tables};
 
 /// Says a policy. `name` tells what the kernel calls an interface.
@@ -24,6 +25,9 @@ pub fn say(tables: Tables<'_>, name: &dyn Fn(u32) -> Option<String>) -> Result<S
     if told.iter().map(|of_space| of_space.endpoints.len()).sum::<usize>() != seats.len() {
         return Err(Broken); // somebody is behind a port and has no record
     }
+    for of_space in &mut told {
+        of_space.jobs = jobs(&of_space.endpoints)?;
+    }
     permits(tables, &mut told)?;
     told.sort_by_key(|of_space| of_space.space.number);
     if told.iter().zip(told.iter().skip(1)).any(|(a, b)| a.space.number == b.space.number) {
@@ -36,9 +40,17 @@ pub fn say(tables: Tables<'_>, name: &dyn Fn(u32) -> Option<String>) -> Result<S
 struct Told {
     space: Space,
     vnis: Vec<u32>,
+    jobs: BTreeMap<u16, Job>,
     endpoints: Vec<Seat>,
     peers: Vec<Run>,
     permits: Vec<Permit>,
+}
+
+/// How the packets of a job are treated.
+#[derive(Clone, Copy, Eq, PartialEq)]
+struct Job {
+    class: TrafficClass,
+    ceiling_bps: u64,
 }
 
 /// Consecutive addresses in blocks of one size, each behind the tunnel endpoint after the one
@@ -76,8 +88,14 @@ fn spaces(tables: Tables<'_>) -> Result<Vec<Told>, Broken> {
     let mut told = Vec::new();
     for index in 0..count {
         let space = tables.space(index)?;
-        let (vnis, endpoints) = (Vec::new(), Vec::new());
-        told.push(Told { space, vnis, endpoints, peers: Vec::new(), permits: Vec::new() });
+        told.push(Told {
+            space,
+            vnis: Vec::new(),
+            jobs: BTreeMap::new(),
+            endpoints: Vec::new(),
+            peers: Vec::new(),
+            permits: Vec::new(),
+        });
     }
     let (first, len) = tables.vnis().ok_or(Broken)?;
     for vni in (0..len).map(|place| first.wrapping_add(place)) {
@@ -98,9 +116,9 @@ fn records(
 ) -> Result<(), Broken> {
     let space = told.space;
     let mut blocks = Blocks::default();
-    for place in 0..space.len {
-        let address = space.first.wrapping_add(place);
-        let Some(record) = tables.record(space, address.into())? else { continue };
+    for found in tables.records(space) {
+        let (address, record) = found?;
+        let address = u32::from(address);
         if record.slot == 0 {
             blocks.take(address, record);
             continue;
@@ -113,6 +131,18 @@ fn records(
     }
     told.peers = blocks.runs();
     Ok(())
+}
+
+/// The jobs behind ports by their tags, if all ports of each treat it alike.
+fn jobs(endpoints: &[Seat]) -> Result<BTreeMap<u16, Job>, Broken> {
+    let mut jobs = BTreeMap::new();
+    for &Seat { tag, class, ceiling_bps, .. } in endpoints {
+        let job = Job { class: traffic_class(class).ok_or(Broken)?, ceiling_bps };
+        if *jobs.entry(tag).or_insert(job) != job {
+            return Err(Broken);
+        }
+    }
+    Ok(jobs)
 }
 
 /// Records become blocks, and blocks become runs.
@@ -204,6 +234,15 @@ const fn protocol(number: u8) -> Option<&'static str> {
     }
 }
 
+const fn traffic_class(number: u32) -> Option<TrafficClass> {
+    match number {
+        0 => Some(TrafficClass::Lossless),
+        1 => Some(TrafficClass::Latency),
+        2 => Some(TrafficClass::Bulk),
+        _ => None,
+    }
+}
+
 /// The artifact.
 struct Text<'a> {
     vtep: Ipv4Addr,
@@ -221,6 +260,9 @@ impl fmt::Display for Text<'_> {
                 writeln!(f, "space t{number} vni {vni}")?;
             }
             write_rate(&told.space, f)?;
+            for (tag, job) in &told.jobs {
+                write_job(number, *tag, job, f)?;
+            }
             for seat in &told.endpoints {
                 self.write_endpoint(number, seat, f)?;
             }
@@ -257,6 +299,14 @@ fn write_rate(space: &Space, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     if ceiling_bps != 0 {
         write!(f, " ceiling {ceiling_bps}")?;
+    }
+    writeln!(f)
+}
+
+fn write_job(space: u32, tag: u16, job: &Job, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "job t{space} {tag} class {}", job.class)?;
+    if job.ceiling_bps != 0 {
+        write!(f, " ceiling {}", job.ceiling_bps)?;
     }
     writeln!(f)
 }

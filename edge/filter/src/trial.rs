@@ -50,7 +50,8 @@ impl Trial {
         interfaces: &dyn Fn(&model::Port) -> Option<u32>,
     ) -> Result<Compiled, PutError> {
         let generation = self.generation()?;
-        let put = self.kernel.put(text, generation, interfaces, &Limits::default())?;
+        let limits = Limits { bytes: self.kernel.block_bytes(), ..Limits::default() };
+        let put = self.kernel.put(text, generation, interfaces, &limits)?;
         self.kernel.renew(std::time::Duration::from_secs(3600))?;
         Ok(put.compiled)
     }

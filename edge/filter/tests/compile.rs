@@ -1,13 +1,14 @@
 //! From text to bytes, and what is in the bytes.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
 use expect_test::{Expect, expect};
 use filter::{Compiled, Limits, Refusal, compile, say};
 use model::{Generation, Port};
-use wire::{Seat, Tables, layout};
+use wire::{Permit, Seat, Tables, layout};
 
 #[test]
 fn a_policy_is_compiled_and_said_again() {
@@ -19,13 +20,17 @@ space t18 vni 50018
 space t17 vni 50017
 rate t17 guarantee 25000000000 ceiling 100000000000
 space t17 vni 51001
+job t17 1001 class bulk ceiling 40000000000
 endpoint t17 10.1.0.2 mac 02:00:00:00:00:05 port swp5 tag 1001
 peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 tag 1001
 peers t17 10.1.0.11-10.1.0.22 vtep 10.255.0.8 every 4 tag 1001
+peers t17 10.1.0.23-10.1.0.26 vtep 10.255.0.11 tag 1002
 peers t17 10.9.0.2-10.9.0.2 vtep 10.255.0.9 tag 2001
 permit t17 2001 1001 udp 53
 permit t17 1001 2001 tcp 2049
 space t18 vni 52001
+job t18 2001 class latency
+job t18 2002 class latency
 endpoint t18 10.9.0.2 mac 02:00:00:00:00:06 port rep6 tag 2001
 ",
         expect![[r#"
@@ -34,16 +39,19 @@ endpoint t18 10.9.0.2 mac 02:00:00:00:00:06 port rep6 tag 2001
             space t17 vni 50017
             space t17 vni 51001
             rate t17 guarantee 25000000000 ceiling 100000000000
+            job t17 1001 class bulk ceiling 40000000000
             endpoint t17 10.1.0.2 mac 02:00:00:00:00:05 port swp5 tag 1001
             peers t17 10.1.0.3-10.1.0.10 vtep 10.255.0.4 tag 1001
             peers t17 10.1.0.11-10.1.0.22 vtep 10.255.0.8 every 4 tag 1001
+            peers t17 10.1.0.23-10.1.0.26 vtep 10.255.0.11 tag 1002
             peers t17 10.9.0.2-10.9.0.2 vtep 10.255.0.9 tag 2001
             permit t17 1001 2001 tcp 2049
             permit t17 2001 1001 udp 53
             space t18 vni 50018
             space t18 vni 52001
+            job t18 2001 class latency
             endpoint t18 10.9.0.2 mac 02:00:00:00:00:06 port rep6 tag 2001
-            endpoints 23, peers 21, spaces 2, ports 2, permits 2, bytes 40384
+            endpoints 27, peers 25, spaces 2, ports 2, permits 2, bytes 15872
         "#]],
     );
 }
@@ -83,6 +91,7 @@ permit t17 1001 7 tcp 80
             default drop
             space t17 vni 50017
             rate t17 ceiling 5
+            job t17 1001 class lossless
             endpoint t17 10.1.0.2 mac 02:00:00:00:00:05 port swp5 tag 1001
             peers t17 10.1.0.3-10.1.0.3 vtep 10.255.0.3 tag 1001
             peers t17 10.1.0.4-10.1.0.13 vtep 10.255.0.2 every 1 tag 7
@@ -123,6 +132,65 @@ peers t17 10.1.0.0-10.1.0.1 vtep 10.129.0.0 every 1 tag 7
             endpoints 65538, peers 65538, spaces 1, ports 0, permits 0, bytes 524608
         "#]],
     );
+}
+
+/// As of a tenant with two pools, or of a permit's other side.
+#[test]
+fn addresses_far_from_one_another_take_little_room() {
+    check_tenant(
+        "\
+peers t17 10.1.0.1-10.1.0.2 vtep 10.255.0.4 tag 7
+peers t17 192.168.0.1-192.168.0.2 vtep 10.255.0.5 tag 8
+",
+        expect![[r#"
+            vtep 10.255.0.3
+            default drop
+            space t17 vni 50017
+            peers t17 10.1.0.1-10.1.0.2 vtep 10.255.0.4 tag 7
+            peers t17 192.168.0.1-192.168.0.2 vtep 10.255.0.5 tag 8
+            endpoints 4, peers 4, spaces 1, ports 0, permits 0, bytes 196544
+        "#]],
+    );
+}
+
+/// A tenant chooses the ports of its services, and can choose such that share a bucket however
+/// many buckets there are, but not whatever the seed is.
+#[test]
+fn permits_that_were_chosen_to_collide_take_no_more_room() {
+    check_tenant(
+        &colliding().concat(),
+        expect![[r#"
+        vtep 10.255.0.3
+        default drop
+        space t17 vni 50017
+        permit t17 1001 1 tcp 25387
+        permit t17 1001 6 tcp 4022
+        permit t17 1001 10 tcp 10194
+        permit t17 1001 11 tcp 53531
+        permit t17 1001 12 tcp 9658
+        endpoints 0, peers 0, spaces 1, ports 0, permits 5, bytes 384
+    "#]],
+    );
+}
+
+/// Five permits with one bucket of a million, as long as nobody changes the seed.
+fn colliding() -> Vec<String> {
+    let mut buckets = BTreeMap::<u32, Vec<(u16, u16)>>::new();
+    let ports_of = |provider| (0..u16::MAX).map(move |port| (provider, port));
+    for (provider, port) in (1..100).flat_map(ports_of) {
+        let permit = Permit { space: 0, client: 1001, provider, protocol: 6, port };
+        let bucket = permit.bucket((1 << 20) - 1, 0);
+        if bucket >= 1 << 10 {
+            continue; // a thousandth of all buckets is enough to find a full one
+        }
+        let found = buckets.entry(bucket).or_default();
+        found.push((provider, port));
+        if found.len() == 5 {
+            let line = |(provider, port)| format!("permit t17 1001 {provider} tcp {port}\n");
+            return found.drain(..).map(line).collect();
+        }
+    }
+    panic!("no five permits share a bucket");
 }
 
 /// A job and a port are counted on from policy to policy, and what comes anew does not get the
@@ -220,11 +288,14 @@ fn parts_begin_with_cache_lines() {
     let [sparse, dense] = [0, 1].map(|index| tables.space(index).unwrap());
     assert_eq!((sparse.paged, sparse.at % 64), (true, 0));
     assert_eq!((dense.paged, dense.at % 64), (false, 0));
-    let list = sparse.len.div_ceil(64);
-    let pages: Vec<u32> = (0..list).map(|page| word((sparse.at + page * 4) as usize)).collect();
-    let pages: Vec<u32> = pages.into_iter().filter(|page| *page > 0).collect();
-    assert!(pages.iter().all(|page| page % 64 == 0), "{pages:?}");
-    assert_eq!(pages.len(), 11, "two times five with 256 addresses, and one with the endpoints");
+    let pointers = |at: u32, count: u32| {
+        let words = (0..count).map(move |place| word((at + place * 4) as usize));
+        words.filter(|pointer| *pointer > 0)
+    };
+    let lists: Vec<u32> = pointers(sparse.at, sparse.len.div_ceil(65536)).collect();
+    let pages: Vec<u32> = lists.iter().flat_map(|list| pointers(*list, 1024)).collect();
+    assert!(lists.iter().chain(&pages).all(|pointer| pointer % 64 == 0), "{lists:?} {pages:?}");
+    assert_eq!((lists.len(), pages.len()), (4, 11), "lists and pages with a record");
     assert_eq!(word(layout::LENGTH) as usize, compiled.bytes.len());
 }
 

@@ -6,7 +6,7 @@ mod table;
 use std::net::Ipv4Addr;
 
 use filter::{Compiled, Limits, Refusal, compile, say};
-use model::{Dialect, Generation, Port, Protocol};
+use model::{Dialect, Generation, Port, Protocol, TrafficClass};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use table::{Facts, any_table, facts, sound_table};
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn only_a_contradiction_is_refused_and_it_is_one(text in any_table()) {
+    fn only_a_contradiction_is_refused_and_it_is_one(text in any_table(5)) {
         let contradictions = facts(&text).contradictions;
         match compiled(&text, None) {
             Ok(_) => prop_assert!(contradictions.is_empty()),
@@ -107,6 +107,10 @@ fn answers_alike(tables: Tables<'_>, facts: &Facts, strangers: &[u32]) {
         let found = seat.map(|seat| {
             assert_eq!(seat.interface, interface);
             let space = tables.space(seat.space).unwrap();
+            let (class, ceiling_bps) =
+                facts.jobs.get(&(space.number, seat.tag)).copied().unwrap_or_default();
+            let classes = [TrafficClass::Lossless, TrafficClass::Latency, TrafficClass::Bulk];
+            assert_eq!((classes[seat.class as usize], seat.ceiling_bps), (class, ceiling_bps));
             (space.number, seat.address, seat.mac, seat.tag)
         });
         assert_eq!(found.as_ref(), expected);

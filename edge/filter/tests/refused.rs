@@ -1,12 +1,11 @@
 //! Every reason not to make a policy of a text, with what is wrong and where.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use expect_test::{Expect, expect};
 use filter::{Limits, compile};
 use model::{Generation, Port};
-use wire::Permit;
 
 #[test]
 fn the_head_must_be_whole() {
@@ -137,6 +136,34 @@ fn a_space_has_one_rate() {
 }
 
 #[test]
+fn a_job_is_treated_in_one_way() {
+    check_tenant(
+        "job t17 7 class bulk\njob t17 7 class bulk\n",
+        expect![[r#"
+        accepted
+    "#]],
+    );
+    check_tenant(
+        "job t17 7 class bulk\njob t17 7 class latency\n",
+        expect![[r#"
+        tag 7 of t17 is treated in two ways, in lines 4 and 5
+    "#]],
+    );
+    check_tenant(
+        "job t17 7 class bulk\njob t17 7 class bulk ceiling 5\n",
+        expect![[r#"
+        tag 7 of t17 is treated in two ways, in lines 4 and 5
+    "#]],
+    );
+    check_tenant(
+        "job t18 7 class bulk\n",
+        expect![[r#"
+        line 4 is about space t18, but no line gives it a VNI
+    "#]],
+    );
+}
+
+#[test]
 fn an_address_has_one_record() {
     check_tenant(
         "\
@@ -164,6 +191,29 @@ peers t17 10.1.0.1-10.1.0.9 vtep 10.255.0.4 tag 1001
 ",
         expect![[r#"
             10.1.0.2 of t17 is told in two ways, in lines 4 and 5
+        "#]],
+    );
+}
+
+/// Blocks of one size with other borders: they part where the first of them ends.
+#[test]
+fn hosts_have_the_same_borders_in_all_lines() {
+    check_tenant(
+        "\
+peers t17 10.1.0.0-10.1.0.7 vtep 10.255.0.4 every 4 tag 1001
+peers t17 10.1.0.1-10.1.0.8 vtep 10.255.0.4 every 4 tag 1001
+",
+        expect![[r#"
+            10.1.0.4 of t17 is told in two ways, in lines 4 and 5
+        "#]],
+    );
+    check_tenant(
+        "\
+peers t17 10.1.0.0-10.1.0.7 vtep 10.255.0.4 every 4 tag 1001
+peers t17 10.1.0.4-10.1.0.11 vtep 10.255.0.5 every 4 tag 1001
+",
+        expect![[r#"
+            accepted
         "#]],
     );
 }
@@ -282,7 +332,7 @@ peers t17 10.1.0.1-10.1.0.1 vtep 10.255.0.4 tag 1001
 peers t17 10.2.0.1-10.2.0.1 vtep 10.255.0.4 tag 1001
 ",
         expect![[r#"
-            the tables need 5504 bytes, 4100 of them for the addresses of t17, but may take 4096
+            the tables need 9600 bytes, 8192 of them for the addresses of t17, but may take 4096
         "#]],
     );
     check(
@@ -302,43 +352,24 @@ peers t17 255.255.255.255-255.255.255.255 vtep 10.255.0.4 tag 1001
     );
 }
 
-/// A tenant chooses the ports of its services, and can choose such that share a bucket however
-/// many buckets there are.
+/// A permit stands in its bucket or nowhere, and there are only so many buckets.
 #[test]
-fn permits_that_were_chosen_to_collide_are_refused() {
-    let permits = colliding();
-    check_tenant(
-        &permits[..4].concat(),
+fn more_permits_than_any_seed_can_place_are_refused() {
+    let mut text = "vtep 10.255.0.3\ndefault drop\nspace t17 vni 50017\n".to_owned();
+    for number in 1..=65_536_u64 {
+        let scattered = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let scattered = (scattered ^ scattered >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let [client, provider, port] = [0, 16, 32].map(|bits| (scattered >> bits) as u16 | 1);
+        writeln!(text, "permit t17 {client} {provider} udp {port}").unwrap();
+    }
+    let many = Limits { permits_per_space: u32::MAX, ..Limits::default() };
+    check_within(
+        &many,
+        &text,
         expect![[r#"
-        accepted
+        in t17 the permit of line 48373, 10399 to 33705 at udp 45059, finds its bucket full, even with 65536 of them
     "#]],
     );
-    check_tenant(
-        &permits.concat(),
-        expect![[r#"
-            in t17 the permit of line 8, 1001 to 12 at tcp 9658, finds its bucket full, even with 1048576 of them
-        "#]],
-    );
-}
-
-/// Five permits with one bucket in the largest table there is.
-fn colliding() -> Vec<String> {
-    let mut buckets = BTreeMap::<u32, Vec<(u16, u16)>>::new();
-    let ports_of = |provider| (0..u16::MAX).map(move |port| (provider, port));
-    for (provider, port) in (1..100).flat_map(ports_of) {
-        let permit = Permit { space: 0, client: 1001, provider, protocol: 6, port };
-        let bucket = permit.bucket((1 << 20) - 1);
-        if bucket >= 1 << 10 {
-            continue; // a thousandth of all buckets is enough to find a full one
-        }
-        let found = buckets.entry(bucket).or_default();
-        found.push((provider, port));
-        if found.len() == 5 {
-            let line = |(provider, port)| format!("permit t17 1001 {provider} tcp {port}\n");
-            return found.drain(..).map(line).collect();
-        }
-    }
-    panic!("no five permits share a bucket");
 }
 
 /// What becomes of a tenant's lines; theirs begin with line 4.

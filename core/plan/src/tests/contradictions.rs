@@ -112,6 +112,7 @@ fn things_end_after_they_began_and_in_their_order() {
             r#"{"job-freed":{"job":{"tenant":"acme","name":"z"}}}"#,
             r#"{"job-freed":{"job":{"tenant":"acme","name":"a"}}}"#,
             r#"{"job-classed":{"job":{"tenant":"acme","name":"z"},"class":"bulk"}}"#,
+            r#"{"job-classed":{"job":{"tenant":"acme","name":"z"},"class":"bulk","ceiling":"1Gbps"}}"#,
             r#"{"consent-opened":{"client":{"tenant":"acme","name":"a"},"provider":{"tenant":"blue","name":"b"},"service":{"protocol":"tcp","port":2049}}}"#,
             r#"{"consent-ended":{"client":{"tenant":"acme","name":"a"},"provider":{"tenant":"blue","name":"b"},"service":{"protocol":"tcp","port":80}}}"#,
             r#"{"seen":{"device":"leaf-1","generation":3}}"#,
@@ -120,6 +121,7 @@ fn things_end_after_they_began_and_in_their_order() {
             generation 2 was planned after generation 2
             job acme/z is not leased
             job acme/a was freed before its consents ended
+            job acme/z is not leased
             job acme/z is not leased
             acme/a and blue/b consented to tcp 2049 a second time
             acme/a and blue/b had not consented to tcp 80
@@ -147,6 +149,7 @@ fn a_record_nobody_knows_is_an_error() {
         r#"{"forgotten":{"job":"a"}}"#,
         r#"{"seen":{"device":"leaf-1","generation":1,"by":"me"}}"#,
         r#"{"seen":{"device":"Leaf 1","generation":1}}"#,
+        r#"{"job-classed":{"job":{"tenant":"acme","name":"a"},"class":"bulk","ceiling":"1Gb"}}"#,
     ];
     let told: String = lines
         .iter()
@@ -156,5 +159,6 @@ fn a_record_nobody_knows_is_an_error() {
         unknown variant `forgotten`, expected one of `planned`, `tenant-leased`, `tenant-freed`, `job-leased`, `job-classed`, `job-freed`, `consent-opened`, `consent-ended`, `seen` at line 1 column 12
         unknown field `by`, expected `device` or `generation` at line 1 column 46
         `Leaf 1` is no name: use lower-case letters, digits and inner hyphens, at most 63 (a tenant path at most 5 levels deep) at line 1 column 26
+        a bandwidth is a whole number with its unit: bps, kbps, Mbps, Gbps or Tbps at line 1 column 82
     "#]].assert_eq(&told);
 }

@@ -1,7 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Consent, DeviceId, Generation, Grade, JobName, Name, NicRef, NodeId, Part, TenantName, Want,
+    Consent, DeviceId, Generation, Grade, Job, JobName, Name, NicRef, NodeId, Part, Rate,
+    TenantName, Want,
 };
 use proptest::prelude::*;
 
@@ -45,6 +46,13 @@ fn world() -> World {
     world
 }
 
+/// Every second job has a ceiling.
+fn asked(which: usize, want: &Want) -> Job {
+    let bps = 1_000_000_000 * which as u64;
+    let ceiling = (which % 2 == 1).then_some(Rate { bps });
+    Job { ceiling, ..job(JOBS[which], want.clone()) }
+}
+
 fn want() -> impl Strategy<Value = Want> {
     let nic = (0_u32..8, 0_u16..2).prop_map(|(node, nic)| NicRef { node: NodeId(node), nic });
     prop_oneof![
@@ -85,7 +93,7 @@ impl Walk {
         let before = parts(self.planner.plan());
         let said = match step {
             Step::Admit { job: which, want } => {
-                let job = job(JOBS[*which], want.clone());
+                let job = asked(*which, want);
                 let touched = self.planner.admit(&job);
                 if touched.is_ok() {
                     self.world.intent.jobs.insert(job.name.clone(), job);
@@ -128,7 +136,7 @@ impl Walk {
         let mut intent = self.world.intent.clone();
         match step {
             Step::Admit { job: which, want } => {
-                let job = job(JOBS[*which], want.clone());
+                let job = asked(*which, want);
                 if intent.jobs.contains_key(&job.name) {
                     return None;
                 }

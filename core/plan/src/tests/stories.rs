@@ -33,7 +33,7 @@ fn the_view_names_everything() {
     check(
         "tenant acme pool 10.1.0.0/24
          tenant blue pool 10.2.0.0/24
-         job acme/a on n1/0
+         job acme/a on n1/0 class bulk ceiling 10Gbps
          job blue/b on n3/0
          consent acme/a blue/b 2049
          show",
@@ -63,7 +63,8 @@ fn the_view_names_everything() {
                   "target": "65000:100016",
                   "subnet": "10.1.0.0/30",
                   "gateway": "10.1.0.1",
-                  "class": "lossless",
+                  "class": "bulk",
+                  "ceiling": "10Gbps",
                   "devices": [
                     {
                       "device": "leaf-1",
@@ -159,6 +160,52 @@ fn records_carry_names() {
             {"job-classed":{"job":{"tenant":"acme","name":"a"},"class":"bulk"}}
             {"tenant-freed":{"tenant":"blue"}}
             {"seen":{"device":"leaf-2","generation":2}}
+        "#]],
+    );
+}
+
+#[test]
+fn a_jobs_ceiling_is_leased_changed_and_taken_away_with_its_numbers_kept() {
+    check(
+        "tenant acme pool 10.1.0.0/24
+         job acme/a on n1/0 ceiling 10Gbps
+         job acme/b on n1/1
+         plan
+         job acme/a on n1/0 class bulk ceiling 2500Mbps
+         job acme/b on n1/1 ceiling 1Gbps
+         plan
+         job acme/a on n1/0 class bulk
+         plan
+         plan
+         log",
+        expect![[r#"
+            generation 1
+            + tenant acme  number 1
+            + job acme/a  tag 16, 10.1.0.0/30, lossless, at most 10Gbps, 1 endpoint on leaf-1 vlan 2
+            + job acme/b  tag 17, 10.1.0.4/30, lossless, 1 endpoint on leaf-1 vlan 3
+            generation 2
+            ~ job acme/a
+                tag 16, 10.1.0.0/30, lossless, at most 10Gbps, 1 endpoint on leaf-1 vlan 2
+             -> tag 16, 10.1.0.0/30, bulk, at most 2500Mbps, 1 endpoint on leaf-1 vlan 2
+            ~ job acme/b
+                tag 17, 10.1.0.4/30, lossless, 1 endpoint on leaf-1 vlan 3
+             -> tag 17, 10.1.0.4/30, lossless, at most 1Gbps, 1 endpoint on leaf-1 vlan 3
+            generation 3
+            ~ job acme/a
+                tag 16, 10.1.0.0/30, bulk, at most 2500Mbps, 1 endpoint on leaf-1 vlan 2
+             -> tag 16, 10.1.0.0/30, bulk, 1 endpoint on leaf-1 vlan 2
+            generation 4
+            nothing changes
+            {"planned":{"generation":1}}
+            {"tenant-leased":{"tenant":"acme","number":1}}
+            {"job-leased":{"job":{"tenant":"acme","name":"a"},"lease":{"tag":16,"subnet":"10.1.0.0/30","class":"lossless","ceiling":"10Gbps","grade":"node","gpus":1,"seats":[{"node":"n1","nic":0}],"vlans":[{"device":"leaf-1","vlan":2}]}}}
+            {"job-leased":{"job":{"tenant":"acme","name":"b"},"lease":{"tag":17,"subnet":"10.1.0.4/30","class":"lossless","grade":"node","gpus":1,"seats":[{"node":"n1","nic":1}],"vlans":[{"device":"leaf-1","vlan":3}]}}}
+            {"planned":{"generation":2}}
+            {"job-classed":{"job":{"tenant":"acme","name":"a"},"class":"bulk","ceiling":"2500Mbps"}}
+            {"job-classed":{"job":{"tenant":"acme","name":"b"},"class":"lossless","ceiling":"1Gbps"}}
+            {"planned":{"generation":3}}
+            {"job-classed":{"job":{"tenant":"acme","name":"a"},"class":"bulk"}}
+            {"planned":{"generation":4}}
         "#]],
     );
 }

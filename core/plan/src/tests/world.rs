@@ -170,7 +170,8 @@ impl World {
                 ["gpus", gpus] => job.want = Want::Gpus(gpus.parse().unwrap()),
                 ["on", nics] => job.want = Want::Endpoints(self.nics(nics)),
                 ["pod", pod] => job.pod = Some(pod.parse().unwrap()),
-                ["class", "bulk"] => job.class = TrafficClass::Bulk,
+                ["class", class] => job.class = class.parse().unwrap(),
+                ["ceiling", rate] => job.ceiling = Some(rate.parse().unwrap()),
                 _ => panic!("no such word about a job: {pair:?}"),
             }
         }
@@ -312,7 +313,13 @@ pub(super) fn tenant(name: &str) -> Tenant {
 }
 
 pub(super) fn job(name: &str, want: Want) -> Job {
-    Job { name: name.parse().unwrap(), want, class: TrafficClass::default(), pod: None }
+    Job {
+        name: name.parse().unwrap(),
+        want,
+        class: TrafficClass::default(),
+        ceiling: None,
+        pod: None,
+    }
 }
 
 fn service(port: &str) -> Service {

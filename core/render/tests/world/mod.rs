@@ -7,7 +7,8 @@
 //! | acme/research/eval  | 1002 | 10.1.0.18          |                         |            |
 //! | blue/store          | 2001 | 10.9.0.2           |                         | 10.9.0.3   |
 //!
-//! Train asks store on TCP 2049 and UDP 111, and eval asks train on TCP 22.
+//! Train asks store on TCP 2049 and UDP 111, and eval asks train on TCP 22. Store is bulk and has
+//! a ceiling.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -59,11 +60,18 @@ fn plan() -> Plan {
         ),
         (
             name("blue/store"),
-            job(
-                2001,
-                "10.9.0.0/29",
-                vec![group(LEAF_1, 9, &[(Port::Swp(4), 2)]), group(H1, 9, &[(Port::Rep(1), 3)])],
-            ),
+            JobNet {
+                class: TrafficClass::Bulk,
+                ceiling: Some(Rate { bps: 10_000_000_000 }),
+                ..job(
+                    2001,
+                    "10.9.0.0/29",
+                    vec![
+                        group(LEAF_1, 9, &[(Port::Swp(4), 2)]),
+                        group(H1, 9, &[(Port::Rep(1), 3)]),
+                    ],
+                )
+            },
         ),
     ]);
     Plan {
@@ -135,6 +143,7 @@ fn job(tag: u16, subnet: &str, groups: Vec<Group>) -> JobNet {
         subnet,
         gateway: next(subnet.network()),
         class: TrafficClass::Lossless,
+        ceiling: None,
         groups,
     }
 }

@@ -60,8 +60,9 @@ pub(super) const INTERFACES_AT: usize = 144;
 pub(super) const SPACES_AT: usize = 192;
 pub(super) const PORTS_AT: usize = SPACES_AT + 2 * layout::SPACE;
 pub(super) const RED_AT: usize = PORTS_AT + 3 * layout::PORT;
-pub(super) const PAGES_AT: usize = RED_AT + 32 * layout::RECORD;
-pub(super) const PAGE_AT: usize = PAGES_AT + 16;
+pub(super) const LISTS_AT: usize = RED_AT + 32 * layout::RECORD;
+pub(super) const PAGES_AT: usize = LISTS_AT + 16;
+pub(super) const PAGE_AT: usize = PAGES_AT + 4 * layout::LIST;
 pub(super) const PERMITS_AT: usize = PAGE_AT + layout::PAGE * layout::RECORD;
 const MASK: u32 = 1;
 const END: usize = PERMITS_AT + 2 * layout::BUCKET * layout::PERMIT;
@@ -74,7 +75,7 @@ pub(super) fn policy() -> Vec<u8> {
     block.u16s(VNIS_AT, [1, 1, 0, 2]);
     block.u16s(INTERFACES_AT, [1, 2, 0, 3]);
     block.u32s(SPACES_AT, [0x0a01_0000, 32, RED_AT as u32, 0, RED.into()]);
-    block.u32s(SPACES_AT + layout::SPACE, [0x0a01_0000, 256, PAGES_AT as u32, 1, BLUE.into()]);
+    block.u32s(SPACES_AT + layout::SPACE, [0x0a01_0000, 256, LISTS_AT as u32, 1, BLUE.into()]);
     block.port(0, SWP5, 0, HERE, 1001);
     block.port(1, SWP6, 0, OFFERS_HERE, 1002);
     block.port(2, SWP8, 1, HERE, 2001);
@@ -88,6 +89,7 @@ pub(super) fn policy() -> Vec<u8> {
     ] {
         block.record(RED_AT, address, tag, slot, vtep);
     }
+    block.u32s(LISTS_AT, [PAGES_AT as u32]);
     block.u32s(PAGES_AT, [PAGE_AT as u32, 0, 0, 0]);
     block.record(PAGE_AT, HERE, 2001, 3, OWN);
     block.record(PAGE_AT, PEER, 2001, 3, FAR);
@@ -122,7 +124,7 @@ impl Block {
     }
 
     fn permit(&mut self, permit: Permit) {
-        let bucket = permit.bucket(MASK) as usize * layout::BUCKET;
+        let bucket = permit.bucket(MASK, 0) as usize * layout::BUCKET;
         let at = (bucket..bucket + layout::BUCKET)
             .map(|place| PERMITS_AT + place * layout::PERMIT)
             .find(|at| self.0[*at] == 0)

@@ -41,11 +41,22 @@ struct Index {
 #[derive(Clone, Copy)]
 struct RecordsAt {
     first: u32,
-    /// The records, or the list of pages.
+    /// The records, or the list of lists.
     at: u32,
-    /// The first page, if there are pages.
-    pages: Option<u32>,
+    /// The first list and the first page, if there are pages.
+    pages: Option<Pages>,
 }
+
+/// Where the next list of pages and the next page begin.
+#[derive(Clone, Copy)]
+struct Pages {
+    list: u32,
+    page: u32,
+}
+
+/// Addresses of a page, and of a list of pages.
+const PAGE: u32 = layout::PAGE as u32;
+const LIST: u32 = PAGE * layout::LIST as u32;
 
 impl Block<'_> {
     /// The whole block.
@@ -93,7 +104,7 @@ impl Block<'_> {
         bytes.u32s(layout::INTERFACES, &places.interfaces.words());
         bytes.u32s(layout::SPACES, &[places.spaces, self.records.len() as u32]);
         bytes.u32s(layout::PORTS, &[places.ports, self.seats.len() as u32]);
-        bytes.u32s(layout::PERMITS, &[places.permits, self.buckets.mask]);
+        bytes.u32s(layout::PERMITS, &[places.permits, self.buckets.mask, self.buckets.seed]);
     }
 
     fn vnis(&self, places: &Places, bytes: &mut Bytes) {
@@ -127,6 +138,8 @@ impl Block<'_> {
             bytes.put(at + 14, &seat.mac.0);
             bytes.u16(at + 20, seat.slot);
             bytes.u16(at + 22, seat.burst);
+            bytes.u64(at + 24, seat.ceiling_bps);
+            bytes.u32(at + 32, seat.class);
             at += layout::PORT;
             bytes.u16(places.interfaces.place(seat.interface), index);
             let record = places.records[seat.space as usize].record(seat.address.into(), bytes);
@@ -137,7 +150,7 @@ impl Block<'_> {
     fn permits(&self, places: &Places, bytes: &mut Bytes) {
         let mut full = vec![0; self.buckets.count() as usize];
         for permit in &self.buckets.permits {
-            let bucket = permit.bucket(self.buckets.mask) as usize;
+            let bucket = permit.bucket(self.buckets.mask, self.buckets.seed) as usize;
             let place = bucket * layout::BUCKET + full[bucket];
             full[bucket] += 1;
             let at = places.permits as usize + place * layout::PERMIT;
@@ -168,17 +181,18 @@ fn place(records: &Records, what: impl Fn() -> String, room: &mut Room) -> Recor
         let at = room.take(span * layout::RECORD as u64, what);
         return RecordsAt { first, at, pages: None };
     }
-    let at = room.take(span.div_ceil(layout::PAGE as u64) * 4, &what);
-    let pages = room.take(pages(records) * (layout::PAGE * layout::RECORD) as u64, &what);
-    RecordsAt { first, at, pages: Some(pages) }
+    let at = room.take(span.div_ceil(LIST.into()) * 4, &what);
+    let list = room.take(touched(records, LIST) * layout::LIST as u64 * 4, &what);
+    let page = room.take(touched(records, PAGE) * (layout::PAGE * layout::RECORD) as u64, &what);
+    RecordsAt { first, at, pages: Some(Pages { list, page }) }
 }
 
-/// How many pages have a record.
-fn pages(records: &Records) -> u64 {
-    let page = |address: u32| u64::from(address - records.first) / layout::PAGE as u64;
+/// How many stretches of so many addresses have a record.
+fn touched(records: &Records, addresses: u32) -> u64 {
+    let place = |address: u32| u64::from((address - records.first) / addresses);
     let (mut count, mut next) = (0, 0);
     for stretch in &records.stretches {
-        let (from, to) = (page(stretch.from).max(next), page(stretch.to) + 1);
+        let (from, to) = (place(stretch.from).max(next), place(stretch.to) + 1);
         count += to.saturating_sub(from);
         next = to;
     }
@@ -186,27 +200,25 @@ fn pages(records: &Records) -> u64 {
 }
 
 fn write_records(records: &Records, at: RecordsAt, bytes: &mut Bytes) {
-    let mut next_page = at.pages;
+    let mut next = at.pages;
     for same in records.same() {
-        match &mut next_page {
+        match &mut next {
             None => bytes.fill(at.record(same.from, bytes), &same),
             Some(next) => write_paged(same, at, next, bytes),
         }
     }
 }
 
-/// Writes equal records page by page; `next` is where the next new page begins.
-fn write_paged(mut same: Same, at: RecordsAt, next: &mut u32, bytes: &mut Bytes) {
-    const PAGE: u32 = layout::PAGE as u32;
+/// Writes equal records page by page; `next` is where new lists and pages begin.
+fn write_paged(mut same: Same, at: RecordsAt, next: &mut Pages, bytes: &mut Bytes) {
     let last = same.to;
     loop {
         let place = same.from - at.first;
         same.to = last.min(same.from.saturating_add(PAGE - 1 - place % PAGE));
-        let entry = at.at as usize + (place / PAGE) as usize * 4;
-        if bytes.u32_at(entry) == 0 {
-            bytes.u32(entry, *next);
-            *next += PAGE * layout::RECORD as u32;
-        }
+        let list = at.at as usize + (place / LIST) as usize * 4;
+        let list = bytes.made(list, &mut next.list, layout::LIST * 4);
+        let page = list + (place / PAGE) as usize % layout::LIST * 4;
+        bytes.made(page, &mut next.page, layout::PAGE * layout::RECORD);
         bytes.fill(at.record(same.from, bytes), &same);
         if same.to == last {
             return;
@@ -222,7 +234,8 @@ impl RecordsAt {
         if self.pages.is_none() {
             return at + place * layout::RECORD;
         }
-        let page = bytes.u32_at(at + place / layout::PAGE * 4) as usize;
+        let list = bytes.u32_at(at + place / LIST as usize * 4) as usize;
+        let page = bytes.u32_at(list + place / layout::PAGE % layout::LIST * 4) as usize;
         page + place % layout::PAGE * layout::RECORD
     }
 }
@@ -303,6 +316,15 @@ impl Bytes {
         let mut word = [0; 4];
         word.copy_from_slice(&self.0[at..at + 4]);
         u32::from_le_bytes(word)
+    }
+
+    /// What the word at this place points to; made at `next` if it points to nothing.
+    fn made(&mut self, at: usize, next: &mut u32, size: usize) -> usize {
+        if self.u32_at(at) == 0 {
+            self.u32(at, *next);
+            *next += size as u32;
+        }
+        self.u32_at(at) as usize
     }
 
     /// One record for each of the addresses.

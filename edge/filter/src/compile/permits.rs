@@ -6,18 +6,21 @@ use wire::layout;
 use super::Refusal;
 use super::policy::{Permit, Policy, Space};
 
-/// The permits of all spaces, and the number of buckets in which all of them have room.
+/// The permits of all spaces, and the buckets in which all of them have room.
 pub(super) struct Buckets {
     /// In the order of spaces, tags and services, each once.
     pub(super) permits: Vec<wire::Permit>,
     /// The number of buckets less one.
     pub(super) mask: u32,
+    /// The seed with which none of them overflows.
+    pub(super) seed: u32,
 }
 
-/// Permits are looked up in the cache line of their bucket or not at all, so the number of
-/// buckets grows until none overflows. A set of permits that would need more than this has been
-/// chosen to: it is refused before it takes the room of all.
-const MOST_BUCKETS: u32 = 1 << 20;
+/// Permits are looked up in the cache line of their bucket or not at all: seeds are tried, and then
+/// more buckets, until none overflows. Tenants choose services, and could choose such as share a
+/// bucket; but not with every seed.
+const SEEDS: u32 = 16;
+const MOST_BUCKETS: u32 = 1 << 18;
 
 impl Buckets {
     pub(super) fn of(policy: &Policy, allowed: u32) -> Result<Self, Refusal> {
@@ -29,7 +32,15 @@ impl Buckets {
             }
         }
         let mut buckets = (permits.len().div_ceil(layout::BUCKET) as u32).next_power_of_two();
-        while let Some(homeless) = crowded(&permits, buckets - 1) {
+        loop {
+            let mask = buckets - 1;
+            let mut homeless = 0;
+            for seed in 0..SEEDS {
+                match crowded(&permits, mask, seed) {
+                    None => return Ok(Self { permits, mask, seed }),
+                    Some(permit) => homeless = permit,
+                }
+            }
             if buckets >= MOST_BUCKETS {
                 let (space, Permit { client, provider, service, line }) = said[homeless];
                 let space = space.name.clone();
@@ -37,7 +48,6 @@ impl Buckets {
             }
             buckets *= 2;
         }
-        Ok(Self { permits, mask: buckets - 1 })
     }
 
     /// How many buckets there are: none for no permits.
@@ -72,10 +82,10 @@ fn on_the_wire(space: u32, permit: &Permit) -> wire::Permit {
 }
 
 /// The first permit that finds its bucket full.
-fn crowded(permits: &[wire::Permit], mask: u32) -> Option<usize> {
+fn crowded(permits: &[wire::Permit], mask: u32, seed: u32) -> Option<usize> {
     let mut full = vec![0_u8; mask as usize + 1];
     permits.iter().position(|permit| {
-        let bucket = &mut full[permit.bucket(mask) as usize];
+        let bucket = &mut full[permit.bucket(mask, seed) as usize];
         *bucket += 1;
         usize::from(*bucket) > layout::BUCKET
     })

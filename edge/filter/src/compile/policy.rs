@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use model::{Dialect, Port, Service, VrfName};
+use model::{Dialect, Port, Service, TrafficClass, VrfName};
 use read::{Claim, Fact};
 use wire::{Mac, Tag, Vni};
 
@@ -24,6 +24,7 @@ pub(super) struct Space {
     pub(super) number: u16,
     pub(super) vnis: Vec<Vni>,
     pub(super) rate: Rate,
+    pub(super) jobs: BTreeMap<Tag, Job>,
     /// The addresses of all endpoints, local ones too, in the order of their lines.
     pub(super) runs: Vec<Run>,
     pub(super) endpoints: Vec<Endpoint>,
@@ -35,6 +36,16 @@ pub(super) struct Space {
 pub(super) struct Rate {
     pub(super) guarantee_bps: u64,
     pub(super) ceiling_bps: u64,
+}
+
+/// How the packets of a job are treated. One that no line tells of is lossless and not limited;
+/// one without an endpoint here has no packets to treat.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Job {
+    pub(super) class: TrafficClass,
+    /// In bits a second; 0 is none.
+    pub(super) ceiling_bps: u64,
+    line: u32,
 }
 
 /// An endpoint of this device.
@@ -106,9 +117,7 @@ fn spaces(claims: &[Claim]) -> Result<BTreeMap<u16, Space>, Refusal> {
             let (first, other) = (first.clone(), space.clone());
             return Err(Refusal::VniTwice { vni: *vni, first, first_line, other, line });
         }
-        if first_line == line {
-            spaces.entry(number).or_insert_with(|| Space::new(space, number)).vnis.push(*vni);
-        }
+        spaces.entry(number).or_insert_with(|| Space::new(space, number)).vnis.push(*vni);
     }
     Ok(spaces)
 }
@@ -120,6 +129,7 @@ impl Space {
             number,
             vnis: Vec::new(),
             rate: Rate::default(),
+            jobs: BTreeMap::new(),
             runs: Vec::new(),
             endpoints: Vec::new(),
             permits: Vec::new(),
@@ -168,6 +178,14 @@ fn fill(
         &Fact::TablePermit { ref space, client, provider, service } => {
             let permit = Permit { client, provider, service, line };
             known(spaces, space, line)?.permits.push(permit);
+        }
+        &Fact::TableJob { space: ref name, tag, class, ceiling_bps } => {
+            let job = Job { class, ceiling_bps: ceiling_bps.unwrap_or_default(), line };
+            let first = *known(spaces, name, line)?.jobs.entry(tag).or_insert(job);
+            if (first.class, first.ceiling_bps) != (job.class, job.ceiling_bps) {
+                let (space, first_line) = (name.clone(), first.line);
+                return Err(Refusal::JobTwice { space, tag, first_line, line });
+            }
         }
         Fact::Vtep(_)
         | Fact::TableDeniesByDefault

@@ -32,6 +32,8 @@ pub enum Refusal {
     RateTwice { space: VrfName, first_line: u32, line: u32 },
     #[error("line {line} limits {space} to nothing, which the tables would hold as no limit")]
     CeilingZero { space: VrfName, line: u32 },
+    #[error("tag {tag} of {space} is treated in two ways, in lines {first_line} and {line}")]
+    JobTwice { space: VrfName, tag: Tag, first_line: u32, line: u32 },
 
     // Endpoints.
     #[error("{address} of {space} is told in two ways, in lines {first_line} and {line}")]

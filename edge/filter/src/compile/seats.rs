@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use model::Port;
+use model::{Port, TrafficClass};
 use wire::{Seat, Tables};
 
-use super::policy::{Endpoint, Policy, Space};
+use super::policy::{Endpoint, Job, Policy, Space};
 use super::{Limits, Refusal};
 
 /// How many ports can have burst counters, as in the program.
@@ -115,7 +115,7 @@ fn with_slots(
         .iter()
         .map(|&Found { space, interface, endpoint }| {
             let Endpoint { address, mac, port, tag, line } = endpoint;
-            let Space { name, number, .. } = &policy.spaces[space as usize];
+            let Space { name, number, jobs: treated, .. } = &policy.spaces[space as usize];
             // Slot 0 is of nobody.
             let slot = jobs.slot(((*number).into(), tag.get()), 1..=last_job);
             let slot = slot.ok_or_else(|| Refusal::TooManyJobs {
@@ -126,9 +126,19 @@ fn with_slots(
             })?;
             let burst = ports.slot(interface, 0..=BURSTS - 1);
             let burst = burst.ok_or(Refusal::NoSlot { port, line, slots: BURSTS.into() })?;
-            Ok(Seat { interface, space, address, tag: tag.get(), mac, slot, burst })
+            let Job { class, ceiling_bps, .. } = treated.get(&tag).copied().unwrap_or_default();
+            let (class, tag) = (class_number(class), tag.get());
+            Ok(Seat { interface, space, address, tag, mac, slot, burst, ceiling_bps, class })
         })
         .collect()
+}
+
+const fn class_number(class: TrafficClass) -> u32 {
+    match class {
+        TrafficClass::Lossless => 0,
+        TrafficClass::Latency => 1,
+        TrafficClass::Bulk => 2,
+    }
 }
 
 /// Who is counted where.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-use model::{Dialect, Port, Service};
+use model::{Dialect, Port, Service, TrafficClass};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use read::{Claim, Fact};
@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     pub(crate) vnis: BTreeMap<u32, u32>,
     /// Guarantee and ceiling.
     pub(crate) rates: BTreeMap<u32, (u64, u64)>,
+    /// How jobs are treated that are not treated as usual: the class and the ceiling.
+    pub(crate) jobs: BTreeMap<(u32, u16), (TrafficClass, u64)>,
     /// The tag and the tunnel endpoint of each address.
     pub(crate) records: BTreeMap<(u32, Ipv4Addr), (u16, Ipv4Addr)>,
     /// Who is behind a port.
@@ -42,6 +44,9 @@ pub(crate) fn facts(text: &str) -> Facts {
             }
         }
     }
+    // A job without an endpoint here has no packets to treat.
+    let here: BTreeSet<_> = facts.ports.values().map(|seat| (seat.0, seat.3)).collect();
+    facts.jobs.retain(|job, treated| here.contains(job) && *treated != Default::default());
     for (at, spoken) in &mut facts.contradictions {
         spoken.clone_from(&lines[at]);
     }
@@ -60,6 +65,10 @@ impl Facts {
             Fact::TableRate { space, guarantee_bps, ceiling_bps } => {
                 let rate = (guarantee_bps.unwrap_or(0), ceiling_bps.unwrap_or(0));
                 self.rates.insert(number(space), rate);
+            }
+            Fact::TableJob { space, tag, class, ceiling_bps } => {
+                let treated = (*class, ceiling_bps.unwrap_or(0));
+                self.jobs.insert((number(space), tag.get()), treated);
             }
             Fact::TableEndpoint { space, address, mac, port, tag } => {
                 self.ports.insert(*port, (number(space), *address, *mac, tag.get()));
@@ -89,7 +98,7 @@ pub(crate) const HEAD: &str = "vtep 10.255.0.3\ndefault drop\n";
 
 /// A table in which no two lines contradict one another. Most of its peers overlap others.
 pub(crate) fn sound_table() -> impl Strategy<Value = String> {
-    any_table().prop_map(|text| {
+    any_table(24).prop_map(|text| {
         let mut kept = String::new();
         for line in text.lines() {
             let with_it = format!("{kept}{line}\n");
@@ -101,17 +110,24 @@ pub(crate) fn sound_table() -> impl Strategy<Value = String> {
     })
 }
 
-/// A table in which only addresses can contradict one another.
-pub(crate) fn any_table() -> impl Strategy<Value = String> {
-    let lines = proptest::collection::vec(any_line(), 0..24);
+/// A table in which only addresses can contradict one another. Few lines often do not, and what
+/// they contradict one another in is not hidden by other contradictions.
+pub(crate) fn any_table(most_lines: usize) -> impl Strategy<Value = String> {
+    let lines = proptest::collection::vec(any_line(), 0..most_lines);
     let places = proptest::collection::btree_set(place(), 0..12);
-    (lines, places, any::<[bool; 3]>()).prop_map(|(lines, places, rated)| {
+    let treated =
+        proptest::collection::btree_map((select(&SPACES[..]), select(&TAGS[..])), job(), 0..9);
+    let rated = any::<[bool; 3]>();
+    (lines, places, rated, treated).prop_map(|(lines, places, rated, treated)| {
         let mut text = HEAD.to_owned();
         for (space, rated) in SPACES.into_iter().zip(rated) {
             writeln!(text, "space t{space} vni {}", 50_000 + space).unwrap();
             if rated {
                 writeln!(text, "rate t{space} ceiling {space}000000").unwrap();
             }
+        }
+        for ((space, tag), how) in treated {
+            writeln!(text, "job t{space} {tag} {how}").unwrap();
         }
         for (number, (space, address)) in places.into_iter().enumerate() {
             let address = Ipv4Addr::from(address);
@@ -129,12 +145,13 @@ const TAGS: [u16; 3] = [16, 1001, 65535];
 
 /// Where runs of a space begin: close to one another, far from one another, and at both ends of
 /// what an address can be.
-const BASES: [(u32, u32); 8] = [
+const BASES: [(u32, u32); 9] = [
     (1, 0),
     (1, 0x80),
     (17, 0x0a01_0000),
     (17, 0x0a01_0040),
     (17, 0x0a09_0000),
+    (17, 0xc0a8_0000),
     (8191, u32::MAX - 95),
     (8191, u32::MAX - 255),
     (8191, u32::MAX - 0x1_0000),
@@ -168,6 +185,14 @@ enum Line {
         space: u32,
         vni: u32,
     },
+}
+
+fn job() -> impl Strategy<Value = String> {
+    let classes = ["class lossless", "class latency", "class bulk"];
+    (select(classes.to_vec()), 0..3_u32).prop_map(|(class, ceiling)| match ceiling {
+        0 => class.to_owned(),
+        _ => format!("{class} ceiling {ceiling}"),
+    })
 }
 
 fn place() -> impl Strategy<Value = (u32, u32)> {

@@ -1,0 +1,206 @@
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use filter::pcap::{self, Captured};
+use filter::{Event, Events};
+use serde::Serialize;
+use wire::Reason;
+
+use super::show::name_of;
+use super::time::{Clock, of_day};
+use super::{Output, Place};
+use crate::command::render::Unwritable;
+use crate::ending::{Ended, Stop};
+use crate::words::{self, BAD, DIM, Format, NAME, NOTE, examples};
+
+/// Tell which frames were dropped, and why
+///
+/// One line a frame: when, at which hook and interface, the reason, the tags of both ends, and
+/// what the frame said. The kernel keeps a sample of what it drops, and counts the rest: `(+7
+/// more)` are of the same origin. Who reads an event takes it; two readers share them.
+#[derive(Args)]
+#[command(after_help = examples!(
+    "bulkhead filter drops" => "what waits to be told",
+    "bulkhead filter drops --follow --reason other-job --reason roce" => "jobs that knock at others",
+    "bulkhead filter drops --follow --tag 1001" => "what concerns one job",
+    "bulkhead filter drops --pcap - | tcpdump -r -" => "the frames themselves",
+))]
+pub(crate) struct Drops {
+    /// Wait for more
+    #[arg(short, long)]
+    follow: bool,
+    /// Write the frames as a capture; `-` is the standard output, without lines then
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Only of this reason (again for more)
+    #[arg(long, value_name = "REASON", value_parser = reason)]
+    reason: Vec<Reason>,
+    /// Only from or to the job with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<u16>,
+    /// Of those that wait, only the last so many
+    #[arg(long, value_name = "COUNT")]
+    last: Option<usize>,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+fn reason(name: &str) -> Result<Reason, String> {
+    let drops = Reason::ALL.into_iter().filter(|reason| !reason.passes());
+    let names = || drops.clone().map(Reason::as_str).collect::<Vec<_>>().join(", ");
+    let found = drops.clone().find(|reason| reason.as_str() == name);
+    found.ok_or_else(|| format!("the reasons are {}", names()))
+}
+
+impl Drops {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
+        let kernel = self.place.open()?;
+        let mut events = kernel.events()?;
+        let mut teller = Teller {
+            out,
+            format: self.output.format,
+            clock: Clock::new()?,
+            capture: self.capture()?,
+            only_capture: self.pcap.as_ref().is_some_and(|path| path.as_os_str() == "-"),
+        };
+        let waiting = self.wanted(&mut events);
+        let skipped = waiting.len().saturating_sub(self.last.unwrap_or(usize::MAX));
+        teller.tell_all(&waiting[skipped..])?;
+        if !self.follow {
+            return Ok(Ended::Done);
+        }
+        loop {
+            events.wait(Duration::from_secs(3600))?;
+            teller.tell_all(&self.wanted(&mut events))?;
+        }
+    }
+
+    /// All that are there now and were asked for.
+    fn wanted(&self, events: &mut Events) -> Vec<Event> {
+        let all = std::iter::from_fn(|| events.take());
+        all.filter(|event| {
+            let reason = self.reason.is_empty() || self.reason.contains(&event.reason);
+            let ends = [event.source, event.destination];
+            reason && self.tag.is_none_or(|tag| ends.contains(&tag))
+        })
+        .collect()
+    }
+
+    /// Begins the capture. The standard output is taken as it is: nothing may strip its bytes.
+    fn capture(&self) -> Result<Option<BufWriter<Box<dyn Write>>>, Stop> {
+        let Some(path) = &self.pcap else { return Ok(None) };
+        let to: Box<dyn Write> = if path.as_os_str() == "-" {
+            Box::new(io::stdout())
+        } else {
+            let file = File::create(path);
+            Box::new(file.map_err(|source| Unwritable { path: path.clone(), source })?)
+        };
+        let mut to = BufWriter::new(to);
+        pcap::begin(&mut to)?;
+        Ok(Some(to))
+    }
+}
+
+/// Tells of events.
+struct Teller<'o> {
+    out: &'o mut dyn Write,
+    format: Format,
+    clock: Clock,
+    capture: Option<BufWriter<Box<dyn Write>>>,
+    only_capture: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DropView {
+    time: String,
+    unix_ns: u64,
+    hook: &'static str,
+    interface: String,
+    reason: &'static str,
+    meaning: &'static str,
+    tenant: u32,
+    source_tag: u16,
+    destination_tag: u16,
+    len: u32,
+    flow: String,
+    more: u32,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, event: &Event) -> io::Result<()> {
+        let unix_ns = self.clock.unix_ns(event.time_ns);
+        if let Some(capture) = &mut self.capture {
+            let (len, bytes) = (event.len, event.bytes.clone());
+            pcap::write(capture, &Captured { time_ns: unix_ns, len, bytes })?;
+        }
+        if self.only_capture {
+            return Ok(());
+        }
+        match self.format {
+            Format::Text => write_line(self.out, event, unix_ns),
+            Format::Json => {
+                let line = serde_json::to_string(&DropView::of(event, unix_ns))?;
+                writeln!(self.out, "{line}")
+            }
+            Format::Yaml => {
+                writeln!(self.out, "---")?;
+                words::data(self.out, Format::Yaml, &DropView::of(event, unix_ns))
+            }
+        }
+    }
+
+    /// Whoever follows sees each at once.
+    fn tell_all(&mut self, events: &[Event]) -> io::Result<()> {
+        events.iter().try_for_each(|event| self.tell(event))?;
+        if let Some(capture) = &mut self.capture {
+            capture.flush()?;
+        }
+        self.out.flush()
+    }
+}
+
+/// `13:04:05.123456  workload swp1  other-job  17 > 18  10.1.0.4 > 10.1.0.11 icmp type 8 code 0`.
+fn write_line(out: &mut dyn Write, event: &Event, unix_ns: u64) -> io::Result<()> {
+    let time = of_day(unix_ns);
+    let (hook, reason, interface) = (event.hook, event.reason, name_of(event.interface));
+    let (source, destination) = (tag(event.source), tag(event.destination));
+    let flow = wire::flow(hook, &event.bytes);
+    write!(
+        out,
+        "{DIM}{time}{DIM:#}  {hook:8} {NAME}{interface:10}{NAME:#} {BAD}{reason:12}{BAD:#} \
+         {source:>5} > {destination:<5}  {flow}"
+    )?;
+    if event.missed > 0 {
+        write!(out, "  {NOTE}(+{} more){NOTE:#}", event.missed)?;
+    }
+    writeln!(out)
+}
+
+fn tag(tag: u16) -> String {
+    if tag == 0 { "-".into() } else { tag.to_string() }
+}
+
+impl DropView {
+    fn of(event: &Event, unix_ns: u64) -> Self {
+        Self {
+            time: of_day(unix_ns),
+            unix_ns,
+            hook: event.hook.as_str(),
+            interface: name_of(event.interface),
+            reason: event.reason.as_str(),
+            meaning: event.reason.meaning(),
+            tenant: event.tenant,
+            source_tag: event.source,
+            destination_tag: event.destination,
+            len: event.len,
+            flow: wire::flow(event.hook, &event.bytes).to_string(),
+            more: event.missed,
+        }
+    }
+}
