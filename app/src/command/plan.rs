@@ -148,22 +148,28 @@ fn job_lines(change: &Change<JobLine>) -> Vec<String> {
             differs("tag", before.tag.to_string(), after.tag.to_string());
             differs("subnet", before.subnet.to_string(), after.subnet.to_string());
             differs("class", before.class.to_string(), after.class.to_string());
+            differs("ceiling", ceiling(before), ceiling(after));
             differs("endpoints", endpoints(before), endpoints(after));
             differs("devices", devices(before), devices(after));
             lines
         }
         (Some(line), None) | (None, Some(line)) => vec![
             format!(
-                "tag {}, {}, {}, {}",
+                "tag {}, {}, {}{}, {}",
                 line.tag,
                 line.subnet,
                 line.class,
+                line.ceiling.map(|rate| format!(" at most {rate}")).unwrap_or_default(),
                 plural(line.endpoints.len(), "endpoint")
             ),
             format!("on {}", devices(line)),
         ],
         (None, None) => Vec::new(),
     }
+}
+
+fn ceiling(line: &JobLine) -> String {
+    line.ceiling.map_or_else(|| "none".to_owned(), |rate| rate.to_string())
 }
 
 fn endpoints(line: &JobLine) -> String {

@@ -326,25 +326,27 @@ static int lease_ends(void *map, u32 *key, struct gate *g)
 	return 0;
 }
 
-// Run by whoever holds the lease, never by a packet. Its argument, at the start of the frame, is
-// for how many nanoseconds the gate stays open; 0 closes it.
+// Run by whoever holds the lease, never by a packet. Its arguments, at the start of the frame: for how
+// many nanoseconds the gate stays open, or until when. What has ended already is closed.
+struct wish { u64 for_ns, until_ns; };
+
 SEC("xdp")
 int renew(struct xdp_md *ctx)
 {
-	const u64 *lease_ns = (const void *)(long)ctx->data;
+	const struct wish *wish = (const void *)(long)ctx->data;
 	struct gate *g = the_gate();
-	if (!g || (const void *)(lease_ns + 1) > (const void *)(long)ctx->data_end)
+	if (!g || (const void *)(wish + 1) > (const void *)(long)ctx->data_end)
 		return XDP_ABORTED;
-	u64 ns = *lease_ns;
-	if (!ns) {
+	u64 now = bpf_ktime_get_ns(), until = wish->until_ns ? wish->until_ns : now + wish->for_ns;
+	if (until <= now) {
 		open = 0;
 		return XDP_PASS;
 	}
 	int err = bpf_timer_init(&g->timer, &gate, 1); // CLOCK_MONOTONIC
 	if (err && err != -16) // it stands already
 		return XDP_ABORTED;
-	g->until_ns = bpf_ktime_get_ns() + ns;
-	if (bpf_timer_set_callback(&g->timer, lease_ends) || bpf_timer_start(&g->timer, ns, 0))
+	g->until_ns = until;
+	if (bpf_timer_set_callback(&g->timer, lease_ends) || bpf_timer_start(&g->timer, until - now, 0))
 		return XDP_ABORTED;
 	open = 1;
 	return XDP_PASS;

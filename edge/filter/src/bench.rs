@@ -215,7 +215,12 @@ mod tests {
             row("missed", 4.5, Some(Bound::AtLeast(5.0))),
             row("free", 1.0, None),
         ];
-        expect![[r#""#]].assert_eq(&Report { rows }.to_string());
+        expect![[r#"
+            kept         1024         14.00         15.00  ns           <= 15
+            missed       1024          4.50          5.50  ns            >= 5  missed
+            free         1024          1.00          2.00  ns
+        "#]]
+        .assert_eq(&Report { rows }.to_string());
     }
 
     #[test]

@@ -196,6 +196,9 @@ impl Kernel {
 
     /// Closes the gate now: no packet of a tenant passes.
     pub fn close(&self) -> Result<(), Fault> {
+        self.run_renew(0)?;
+        // A writer that is making room may have taken the lease along before: once more after it.
+        let _lock = Lock::of(&self.folder, &self.place)?;
         self.run_renew(0)
     }
 
@@ -300,9 +303,8 @@ impl Kernel {
         if let Some(bytes) = self.held()? {
             next.put_bytes(&bytes)?;
         }
-        let left_ns = until_ns.saturating_sub(now_ns()?);
-        if self.gate()?.open && left_ns > 0 {
-            run_renew(&next.renew, left_ns)?;
+        if self.gate()?.open {
+            run_renew(&next.renew, Lease::Until(until_ns))?;
         }
         for (hook, interface) in self.attached()? {
             self.move_link(&hook, interface, &mut next)?;
@@ -388,7 +390,7 @@ impl Kernel {
     /// Runs the program that holds the lease, of the set of programs that has the names now.
     fn run_renew(&self, nanoseconds: u64) -> Result<(), Fault> {
         let now = Xdp::from_pin(self.place.join("renew"), XdpAttachType::Interface);
-        run_renew(now.as_ref().unwrap_or(&self.renew), nanoseconds)
+        run_renew(now.as_ref().unwrap_or(&self.renew), Lease::For(nanoseconds))
     }
 
     fn link_path(&self, hook: &str, interface: u32) -> PathBuf {
@@ -491,18 +493,21 @@ fn move_tc(link: FdLink, to: &mut SchedClassifier) -> Result<(), Fault> {
     to.take_link(id).map(drop).map_err(moved)
 }
 
-/// The kernel's monotonic time, by which leases end.
-fn now_ns() -> Result<u64, Fault> {
-    let clock = nix::time::ClockId::CLOCK_MONOTONIC;
-    let now = nix::time::clock_gettime(clock)
-        .map_err(|errno| Fault::Call { map: "gate", source: errno.into() })?;
-    Ok(Duration::from(now).as_nanos() as u64)
+/// How long the gate stays open, in the kernel's monotonic nanoseconds.
+#[derive(Clone, Copy)]
+enum Lease {
+    For(u64),
+    Until(u64),
 }
 
-/// Opens the gate for so long from now on, or closes it.
-fn run_renew(renew: &Xdp, nanoseconds: u64) -> Result<(), Fault> {
+/// Opens the gate, or closes it if the lease has no time left.
+fn run_renew(renew: &Xdp, lease: Lease) -> Result<(), Fault> {
     let mut data = [0_u8; 64];
-    data[..8].copy_from_slice(&nanoseconds.to_ne_bytes());
+    let (at, nanoseconds) = match lease {
+        Lease::For(nanoseconds) => (0, nanoseconds),
+        Lease::Until(nanoseconds) => (8, nanoseconds),
+    };
+    data[at..at + 8].copy_from_slice(&nanoseconds.to_ne_bytes());
     let options = TestRunOptions { data_in: Some(&data), ..TestRunOptions::default() };
     let result = renew.test_run(options).map_err(program("renew"))?;
     if result.return_value == XDP_PASS { Ok(()) } else { Err(Fault::Lease) }

@@ -65,9 +65,15 @@ pub(super) fn measure(
         }
         let each = |bytes: u32| f64::from(bytes) / f64::from(world.endpoints());
         let size = Sample::of([each(loaded.policy_bytes)].into_iter());
-        row("memory for each endpoint", size, Unit::Bytes, Some(32.0), "the policy");
+        row("memory for each endpoint", size, Unit::Bytes, None, "the policy alone");
         let room = Sample::of([each(loaded.kernel.block_bytes())].into_iter());
-        row("memory for each endpoint", room, Unit::Bytes, None, "with room to grow");
+        row(
+            "memory for each endpoint",
+            room,
+            Unit::Bytes,
+            Some(32.0),
+            "its block, room to grow included",
+        );
         if full || endpoints == 100_000 {
             progress("  the same in nftables");
             match by_nftables(world) {

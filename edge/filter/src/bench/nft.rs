@@ -18,7 +18,7 @@ pub(super) fn on_uplink(world: World) -> String {
         world.own().map(|e| format!("{:#x} . {:#x} . {:#x}", e.vni << 8, e.tag, e.address));
     let from = "ip saddr . @th,96,32 . @th,80,16 . @th,336,32";
     let to = "@th,96,32 . @th,80,16 . @th,368,32";
-    ruleset("device \"far\"", [from, to], "udp dport 4789 ", sources, destinations)
+    ruleset(&["far".to_owned()], [from, to], "udp dport 4789 ", sources, destinations)
 }
 
 /// The same behind the kernel's VXLAN devices, one for each tenant: the device says the VNI and
@@ -29,8 +29,7 @@ pub(super) fn behind_vxlan(world: World) -> String {
     let from = "meta iif . meta mark . ip saddr";
     let to = "meta iif . meta mark . ip daddr";
     let names: Vec<String> = world.vnis().map(|vni| format!("vx{vni}")).collect();
-    let devices = format!("devices = {{ {} }}", names.join(", "));
-    ruleset(&devices, [from, to], "", world.all().map(said), world.own().map(said))
+    ruleset(&names, [from, to], "", world.all().map(said), world.own().map(said))
 }
 
 /// Makes the VXLAN devices of a world in the calling thread's namespace.
@@ -58,8 +57,12 @@ pub(super) fn load(ruleset: &str) -> Result<(), Fault> {
     feed("nft", &["-f", "-"], ruleset).map(drop)
 }
 
+/// How many devices one chain may have: nftables takes fewer than 256.
+const DEVICES: usize = 200;
+
+/// A frame comes in through one device, and so through one of the chains.
 fn ruleset(
-    devices: &str,
+    devices: &[String],
     [from, to]: [&str; 2],
     first: &str,
     sources: impl Iterator<Item = String>,
@@ -67,15 +70,23 @@ fn ruleset(
 ) -> String {
     let set = |elements: Vec<String>| elements.join(",\n");
     let (sources, destinations) = (set(sources.collect()), set(destinations.collect()));
-    format!(
+    let mut text = format!(
         "table netdev bench {{
             counter passed {{ }}
             set sources {{ typeof {from}; elements = {{ {sources} }} }}
             set destinations {{ typeof {to}; elements = {{ {destinations} }} }}
-            chain ingress {{
-                type filter hook ingress {devices} priority 0; policy drop;
+        "
+    );
+    for (number, devices) in devices.chunks(DEVICES).enumerate() {
+        let _ = writeln!(
+            text,
+            "chain ingress{number} {{
+                type filter hook ingress devices = {{ {} }} priority 0; policy drop;
                 {first}{from} @sources {to} @destinations counter name passed drop
-            }}
-        }}"
-    )
+            }}",
+            devices.join(", ")
+        );
+    }
+    text.push('}');
+    text
 }
