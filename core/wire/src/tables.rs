@@ -335,7 +335,11 @@ impl<'a> Tables<'a> {
     }
 
     fn entry(self, header: usize, index: u32, size: usize) -> Result<usize, Broken> {
-        let at = self.u32(header).ok_or(Broken)? as usize + index as usize * size;
+        let word = |at| self.u32(header + at).ok_or(Broken);
+        if index >= word(4)? {
+            return Err(Broken);
+        }
+        let at = word(0)? as usize + index as usize * size;
         self.0.get(at..at + size).map(|_| at).ok_or(Broken)
     }
 

@@ -89,14 +89,18 @@ INLINE u32 indexed(const struct policy *policy, const struct list *list, u32 num
 
 INLINE const struct space *space_at(const struct policy *policy, u32 index)
 {
-	u64 offset = (u64)head(policy)->spaces.at + (u64)index * sizeof(struct space);
-	return at(policy, offset, sizeof(struct space));
+	const struct array *spaces = &head(policy)->spaces;
+	if (index >= spaces->len)
+		return 0;
+	return at(policy, (u64)spaces->at + (u64)index * sizeof(struct space), sizeof(struct space));
 }
 
 INLINE const struct port *port_at(const struct policy *policy, u32 index)
 {
-	u64 offset = (u64)head(policy)->ports.at + (u64)index * sizeof(struct port);
-	return at(policy, offset, sizeof(struct port));
+	const struct array *ports = &head(policy)->ports;
+	if (index >= ports->len)
+		return 0;
+	return at(policy, (u64)ports->at + (u64)index * sizeof(struct port), sizeof(struct port));
 }
 
 // The record of an address whose place is among those of a space with pages. Rarer than the other

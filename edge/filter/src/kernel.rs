@@ -57,6 +57,17 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// With room for a policy of so many bytes and for it to grow by a quarter.
+    #[must_use]
+    pub fn for_policy(bytes: u32) -> Self {
+        let roomy = u64::from(bytes) * 5 / 4;
+        let usual = Self::default();
+        let roomy = u32::try_from(roomy.next_multiple_of(1 << 16)).unwrap_or(bytes);
+        Self { block_bytes: roomy.max(usual.block_bytes), ..usual }
+    }
+}
+
 /// The filter of one device, as the kernel holds it under one folder of the BPF file system.
 pub struct Kernel {
     place: PathBuf,
@@ -180,8 +191,7 @@ impl Kernel {
         let compiled = compile(text, generation, interfaces, before, &limits)?;
         let needed = compiled.bytes.len() as u32; // at most what the limits allow
         if needed > self.block_bytes {
-            let roomy = needed.saturating_mul(2).checked_next_power_of_two();
-            self.grow(roomy.unwrap_or(needed))?;
+            self.grow(Settings::for_policy(needed).block_bytes)?;
         }
         self.count_anew(Tables::new(&compiled.bytes), before)?;
         self.put_bytes(&compiled.bytes)?;
@@ -420,7 +430,10 @@ const XDP_PASS: u32 = 2;
 
 /// Loads the programs and pins them in a folder of their own; what counts stays where it is shared.
 fn load_programs(own: &Path, shared: &Path, settings: &Settings) -> Result<(), Fault> {
-    fs::create_dir_all(own).map_err(file(own))?;
+    fs::create_dir_all(own).map_err(|source| match source.kind() {
+        io::ErrorKind::PermissionDenied => Fault::Privilege { source },
+        _ => file(own)(source),
+    })?;
     let template = sys::create_block(settings.block_bytes).map_err(privileged)?;
     let pointer = sys::create_pointer(template.as_fd()).map_err(map_call("policy"))?;
     sys::pin(pointer.as_fd(), &own.join("policy")).map_err(map_call("policy"))?;
@@ -569,7 +582,7 @@ fn array<V: aya::Pod>(name: &'static str, data: MapData) -> Result<Array<MapData
 }
 
 /// How many CPUs the kernel may ever have: each counts for itself.
-pub(crate) fn cpus() -> Result<u32, Fault> {
+fn cpus() -> Result<u32, Fault> {
     let count = aya::util::nr_cpus().map_err(|(_, source)| Fault::File {
         path: "/sys/devices/system/cpu/possible".into(),
         source,
@@ -600,7 +613,7 @@ pub(crate) fn map(map: &'static str) -> impl Fn(MapError) -> Fault {
     move |source| Fault::Map { map, source }
 }
 
-pub(crate) fn map_call(map: &'static str) -> impl Fn(io::Error) -> Fault {
+fn map_call(map: &'static str) -> impl Fn(io::Error) -> Fault {
     move |source| Fault::Call { map, source }
 }
 

@@ -118,15 +118,10 @@ impl Attach {
         Ok(Answer { loaded: !loaded, attached, policy, lease })
     }
 
-    /// Room for a policy that is several times as large: growing later means another load.
     fn settings(&self, needed: usize) -> Settings {
-        let roomy = u32::try_from(needed * 4).ok().and_then(u32::checked_next_power_of_two);
-        let usual = Settings::default();
-        Settings {
-            block_bytes: roomy.unwrap_or(1 << 31).max(usual.block_bytes),
-            link_bps: self.link.map_or(0, |rate| rate.bps),
-            ..usual
-        }
+        let needed = u32::try_from(needed).unwrap_or(u32::MAX);
+        let link_bps = self.link.map_or(0, |rate| rate.bps);
+        Settings { link_bps, ..Settings::for_policy(needed) }
     }
 
     /// Ports before uplinks: nothing comes in from the fabric to a port that is not judged.

@@ -29,6 +29,7 @@ fn a_policy_that_contradicts_itself_lets_nothing_pass() {
             workload().policy_cut(PERMITS_AT),
             // Without permits there is none.
             workload().policy_byte(layout::PERMITS, 0).policy_byte(layout::PERMITS + 1, 0),
+            Sight::local(2001, udp(PEER, HERE, 80)).on(SWP8).policy_byte(LISTS_AT + 3, 0xff),
             Sight::local(2001, udp(PEER, HERE, 80)).on(SWP8).policy_byte(PAGES_AT + 3, 0xff),
             Sight::local(2001, udp(PEER, HERE, 80)).on(SWP8).policy_cut(PAGE_AT),
         ],
@@ -61,6 +62,8 @@ fn a_policy_that_contradicts_itself_lets_nothing_pass() {
               10.1.0.2:49152 > 10.1.0.19:53 udp
             other-job 1001 1002
               10.1.0.2:49152 > 10.1.0.19:53 udp
+            table 0 2001
+              10.1.0.3:49152 > 10.1.0.2:80 udp
             table 0 2001
               10.1.0.3:49152 > 10.1.0.2:80 udp
             table 0 2001

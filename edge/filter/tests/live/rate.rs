@@ -34,7 +34,7 @@ fn real_frames_pass_at_the_ceiling() {
     for (ceiling_bps, senders) in
         [(10.0 * MBPS, 1), (10.0 * MBPS, 2), (100.0 * MBPS, 2), (GBPS, 1), (GBPS, 2)]
     {
-        check(Way::Cable, ceiling_bps, senders);
+        check(Way::Cable, OF_TENANT, ceiling_bps, senders);
     }
 }
 
@@ -45,13 +45,26 @@ fn up_to_the_machines_limit_frames_pass_at_the_ceiling() {
     for (ceiling_bps, senders) in
         [(5.0 * GBPS, 1), (5.0 * GBPS, 2), (25.0 * GBPS, 2), (100.0 * GBPS, 2)]
     {
-        check(Way::Program, ceiling_bps, senders);
+        check(Way::Program, OF_TENANT, ceiling_bps, senders);
     }
 }
 
-/// Senders of one tenant, each on a CPU of its own, together pass at the ceiling.
-fn check(way: Way, ceiling_bps: f64, senders: u8) {
-    let rate = format!("rate t17 guarantee 0 ceiling {ceiling_bps}\n");
+#[test]
+fn a_job_has_a_ceiling_of_its_own() {
+    let Some(_alone) = alone() else { return };
+    let _first = First::new();
+    check(Way::Cable, OF_JOB, 50.0 * MBPS, 2);
+    // The lower of the two holds.
+    let lower = format!("rate t17 guarantee 0 ceiling {}\n{OF_JOB}", GBPS);
+    check(Way::Cable, &lower, 200.0 * MBPS, 2);
+}
+
+const OF_TENANT: &str = "rate t17 guarantee 0 ceiling";
+const OF_JOB: &str = "job t17 1017 class lossless ceiling";
+
+/// Senders of one tenant, each on a CPU of its own, together pass at the ceiling of this line.
+fn check(way: Way, line: &str, ceiling_bps: f64, senders: u8) {
+    let rate = format!("{line} {ceiling_bps}\n");
     let street = Street::new(&[(17, senders)], &rate, 0);
     let said = street.measured(way, |passed| {
         if passed.offered_bps < 2.0 * ceiling_bps {
