@@ -409,28 +409,35 @@ INLINE u32 seat(const struct policy *policy, u32 interface, const struct port **
 	return *port ? GO_ON : TABLE;
 }
 
-INLINE u32 from_workload(const struct policy *policy, struct frame *f)
+// What both directions of a port begin with; the port's tag is the one of its end.
+INLINE u32 at_port(const struct policy *policy, struct frame *f, u32 *tag, const struct port **port,
+		   const struct space **space)
 {
-	const struct header *h = head(policy);
-	const struct port *port;
 	if (!policy->block)
 		return CLOSED;
-	if (h->magic != MAGIC)
+	if (head(policy)->magic != MAGIC)
 		return TABLE;
-	u32 broken = 0, said = seat(policy, f->interface, &port);
+	u32 said = seat(policy, f->interface, port);
 	if (said != GO_ON)
 		return said;
-	f->source = port->tag;
-	f->slot = port->slot;
-	const struct space *space = space_at(policy, port->space);
-	if (!space)
+	*tag = (*port)->tag;
+	f->slot = (*port)->slot;
+	*space = space_at(policy, (*port)->space);
+	if (!*space)
 		return TABLE;
-	f->number = space->number;
+	f->number = (*space)->number;
 	if (f->vlan_beside)
 		return VLAN;
 	f->begin = 0;
 	f->end = f->len;
-	said = inner_frame(f);
+	return inner_frame(f);
+}
+
+INLINE u32 from_workload(const struct policy *policy, struct frame *f)
+{
+	const struct port *port;
+	const struct space *space;
+	u32 broken = 0, said = at_port(policy, f, &f->source, &port, &space);
 	if (said != GO_ON)
 		return said;
 	if (U8(6) != port->mac[0] || U8(7) != port->mac[1] || U8(8) != port->mac[2] ||
@@ -457,26 +464,9 @@ INLINE u32 from_workload(const struct policy *policy, struct frame *f)
 
 INLINE u32 to_workload(const struct policy *policy, struct frame *f)
 {
-	const struct header *h = head(policy);
 	const struct port *port;
-	if (!policy->block)
-		return CLOSED;
-	if (h->magic != MAGIC)
-		return TABLE;
-	u32 broken = 0, said = seat(policy, f->interface, &port);
-	if (said != GO_ON)
-		return said;
-	f->destination = port->tag;
-	f->slot = port->slot;
-	const struct space *space = space_at(policy, port->space);
-	if (!space)
-		return TABLE;
-	f->number = space->number;
-	if (f->vlan_beside)
-		return VLAN;
-	f->begin = 0;
-	f->end = f->len;
-	said = inner_frame(f);
+	const struct space *space;
+	u32 broken = 0, said = at_port(policy, f, &f->destination, &port, &space);
 	if (said != GO_ON)
 		return said;
 	if (f->in.kind != IP && !f->mark && U32(6) == 0x02000000 && U16(10) == 0x0001)
