@@ -73,6 +73,17 @@ fn impure_words(file: &SourceFile) -> Vec<Violation> {
         .collect()
 }
 
+/// Unsafe code stands here and nowhere else: bpf(2), and a packet socket's address in a test.
+const UNSAFE: [&str; 2] = ["edge/filter/src/sys.rs", "edge/filter/tests/live/socket.rs"];
+
+fn unsafe_elsewhere(file: &SourceFile) -> Vec<Violation> {
+    paths(&code(&file.text))
+        .into_iter()
+        .filter(|spoken| spoken.path == "unsafe" && !UNSAFE.contains(&file.path.as_str()))
+        .map(|spoken| file.violation(spoken.line, "unsafe code has its named places, and not here"))
+        .collect()
+}
+
 fn impure_guests(manifest: &SourceFile) -> Vec<Violation> {
     dependencies(&manifest.text)
         .into_iter()
@@ -99,6 +110,11 @@ fn core_speaks_of_nothing_outside() {
     let mut sources = files(&[".rs"]);
     sources.retain(|file| file.is_in("core") && file.path.contains("/src/"));
     assert_none(&sources.iter().flat_map(impure_words).collect::<Vec<_>>());
+}
+
+#[test]
+fn unsafe_code_has_its_named_places() {
+    assert_none(&files(&[".rs"]).iter().flat_map(unsafe_elsewhere).collect::<Vec<_>>());
 }
 
 #[test]
@@ -131,6 +147,17 @@ static COUNT: std::sync::atomic::AtomicU32 = todo!();
             core/x:5: `std::time::Instant` has no place in core, which only thinks
             core/x:5: `std::time::Instant` has no place in core, which only thinks
             core/x:7: `std::sync::atomic` has no place in core, which only thinks
+        "#]],
+    );
+}
+
+#[test]
+fn unsafe_code_is_named_and_the_word_for_it_is_not() {
+    check(
+        unsafe_elsewhere,
+        "// Not unsafe.\n#![allow(unsafe_code)]\nlet x = unsafe { y() };\n",
+        expect![[r#"
+            core/x:3: unsafe code has its named places, and not here
         "#]],
     );
 }
