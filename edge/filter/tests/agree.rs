@@ -64,7 +64,7 @@ fn a_policy_that_contradicts_itself_is_judged_alike() {
     let mut chance = Chance::new(seed());
     let used = Tables::new(&sound).used().unwrap() as usize;
     let mut tables = 0;
-    for _ in 0..(wanted() / 2000).max(200) {
+    for _ in 0..(wanted() / 20_000).max(200) {
         let mut broken = sound.clone();
         for _ in 0..=chance.below(4) {
             let at =
