@@ -93,12 +93,12 @@ fn a_pair_that_may_meet_is_explained() {
                        leaf-1 nxos:128  switchport access vlan 3
                        leaf-1 nxos:132  ip source binding 10.1.0.2 0201.0000.0000 vlan 3 interface Ethernet1/1
               port     open   leaf-2 swp9 is in segment 100019 as 10.9.0.2
-                       leaf-2 linux:18  link swp9 master br19
-                       leaf-2 linux:19  neigh 10.9.0.2 lladdr 02:01:00:00:00:20 dev swp9 master br19
+                       leaf-2 linux:20  link swp9 master br19 mtu 9216 judged
+                       leaf-2 linux:21  neigh 10.9.0.2 lladdr 02:01:00:00:00:20 dev swp9 master br19
               segment  apart  the sender's segment imports nothing that the receiver's exports
               vrf      open   VRF t2 imports what VRF t3 exports
                        leaf-1 nxos:148  route-target import 65000:50003 evpn
-                       leaf-2 frr:50    route-target export 65000:50003
+                       leaf-2 frr:60    route-target export 65000:50003
               group    open   a rule lets groups 17 and 19 speak at tcp 2049
                        leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
                        leaf-2 table:19  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
@@ -107,15 +107,14 @@ fn a_pair_that_may_meet_is_explained() {
             n5/0 at leaf-2 swp9 (vault/files) to n1/0 at leaf-1 Ethernet1/1 (red/train)
               owner    open   vault/files and red/train both consented to tcp 2049
               port     open   leaf-2 swp9 is in segment 100019 as 10.9.0.2
-                       leaf-2 linux:18  link swp9 master br19
-                       leaf-2 linux:19  neigh 10.9.0.2 lladdr 02:01:00:00:00:20 dev swp9 master br19
+                       leaf-2 linux:20  link swp9 master br19 mtu 9216 judged
+                       leaf-2 linux:21  neigh 10.9.0.2 lladdr 02:01:00:00:00:20 dev swp9 master br19
               port     open   leaf-1 Ethernet1/1 is in segment 100017 as 10.1.0.2
                        leaf-1 nxos:128  switchport access vlan 3
                        leaf-1 nxos:132  ip source binding 10.1.0.2 0201.0000.0000 vlan 3 interface Ethernet1/1
               segment  apart  the sender's segment imports nothing that the receiver's exports
-              vrf      open   VRF t3 imports what VRF t2 exports
-                       leaf-2 frr:87   route-target import 65000:50002
-                       leaf-1 nxos:53  route-target export 65000:50002 evpn
+              vrf      open   VRF t3 reaches it in VNI 50002
+                       leaf-2 linux:22  reach 10.1.0.2-10.1.0.5 vrf t3 vtep 10.255.0.2 every 2 vni 50002
               group    open   a rule lets groups 19 and 17 speak at tcp 2049
                        leaf-2 table:19  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
                        leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32

@@ -4,10 +4,34 @@ mod desk;
 
 use desk::Desk;
 
-const COMMANDS: [&str; 10] =
-    ["fleet", "plan", "render", "read", "verify", "apply", "why", "filter", "demo", "completions"];
+const COMMANDS: [&str; 15] = [
+    "fleet",
+    "plan",
+    "render",
+    "read",
+    "verify",
+    "apply",
+    "watch",
+    "why",
+    "filter",
+    "agent",
+    "ca",
+    "lab",
+    "test",
+    "demo",
+    "completions",
+];
 const OF_FILTER: [&str; 10] =
     ["attach", "load", "renew", "detach", "show", "dump", "drops", "stats", "judge", "bench"];
+
+/// The other subcommands that have subcommands of their own.
+const OF_OTHERS: [(&str, &[&str]); 5] = [
+    ("fleet", &["generate", "show"]),
+    ("agent", &["status"]),
+    ("ca", &["init", "enroll", "list", "rotate"]),
+    ("lab", &["up", "status", "exec", "break", "bench", "down"]),
+    ("test", &["connectivity"]),
+];
 
 #[track_caller]
 fn check(command: &[&str]) {
@@ -33,9 +57,10 @@ fn every_subcommand_has_examples() {
 }
 
 #[test]
-fn making_and_showing_fleets_have_examples() {
-    check(&["fleet", "generate"]);
-    check(&["fleet", "show"]);
+fn every_subcommand_of_a_subcommand_has_examples() {
+    for (command, parts) in OF_OTHERS {
+        parts.iter().for_each(|part| check(&[command, part]));
+    }
 }
 
 #[test]
@@ -47,6 +72,9 @@ fn everything_one_does_with_a_filter_has_examples() {
 fn no_subcommand_is_missing_from_this_test() {
     assert_eq!(listed(&["--help"]), COMMANDS);
     assert_eq!(listed(&["filter", "--help"]), OF_FILTER);
+    for (command, parts) in OF_OTHERS {
+        assert_eq!(listed(&[command, "--help"]), parts);
+    }
 }
 
 /// The subcommands that a help lists.

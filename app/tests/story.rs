@@ -49,7 +49,7 @@ fn a_table_that_no_longer_drops_is_found() {
         |text| text.replace("default drop\n", ""),
         expect![[r#"
             breach  leaf-1 Ethernet1/1 (red/train) meets leaf-2 swp3 (red/tune): unicast, routed through a
-            Not proved: 6 breaches, 1 fence that is down.
+            Not proved: 5 breaches, 1 fence that is down.
         "#]],
     );
 }

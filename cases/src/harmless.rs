@@ -41,6 +41,7 @@ pub const HARMLESS: &[Harmless] = &[
     Harmless {
         name: "another size of frames",
         change: |artifact, chance| {
+            (artifact.dialect == Dialect::Nxos).then_some(())?;
             change_line(artifact, chance, |_, line| {
                 Some(line.split_once("mtu ")?.0.to_owned() + "mtu 9000\n")
             })

@@ -2,32 +2,17 @@
 //! names is a packet that crosses in `sim`, every packet that crosses is a breach it names, and
 //! the same for what must be able to meet.
 
+mod truth;
+
 use std::collections::BTreeSet;
 
 use cases::{Chance, Cut, World, at_random, world};
-use model::{Consent, DeviceId, JobName, Port};
-use sim::{Fabric, Pair, Passing};
-use verify::{Endpoint, Finding, Severed, Talk, Weakness};
+use model::{DeviceId, Port};
+use sim::Fabric;
+use truth::{Truth, by_verifier, is_beyond_the_oracle};
+use verify::Finding;
 
 const WORLDS: u64 = 10_000;
-
-/// An owner: a job, or a port of nobody's.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Who {
-    Job(JobName),
-    Nobody(DeviceId, Port),
-}
-
-/// What can happen in a world.
-#[derive(Debug, Default, Eq, PartialEq)]
-struct Truth {
-    /// Owners whose packets reach others without consent.
-    crossings: BTreeSet<(Who, Who)>,
-    /// Jobs of which two members cannot meet.
-    severed: BTreeSet<JobName>,
-    /// Consents of which two members cannot meet.
-    unmet: BTreeSet<Consent>,
-}
 
 #[test]
 fn in_sound_worlds_nobody_crosses_and_nobody_is_severed() {
@@ -95,103 +80,14 @@ fn disagreement(
     })
 }
 
-/// A text with a line that nobody knows, or one that contradicts itself, is refused as it is:
-/// what a device would make of it is not for us to say.
-fn is_beyond_the_oracle(finding: &Finding) -> bool {
-    matches!(
-        finding,
-        Finding::Weak(weak) if matches!(
-            weak.weakness,
-            Weakness::UnknownLine { .. } | Weakness::Contradiction { .. }
-        )
-    )
-}
-
-fn by_verifier(findings: &[Finding]) -> Truth {
-    let mut truth = Truth::default();
-    for finding in findings {
-        match finding {
-            Finding::Breach(breach) => {
-                truth.crossings.insert((who(&breach.from), who(&breach.to)));
-            }
-            Finding::Severed(Severed { from, to, talk, .. }) => {
-                let (Some(a), Some(b)) = (from.owner.clone(), to.owner.clone()) else { continue };
-                match talk {
-                    Talk::Any if (from.device, from.port) != (to.device, to.port) => {
-                        truth.severed.insert(a);
-                    }
-                    Talk::Ask(service) => {
-                        truth.unmet.insert(Consent { client: a, provider: b, service: *service });
-                    }
-                    Talk::Answer(service) => {
-                        truth.unmet.insert(Consent { client: b, provider: a, service: *service });
-                    }
-                    Talk::Any | Talk::Flood => {}
-                }
-            }
-            Finding::Weak(_) => {}
-        }
-    }
-    truth
-}
-
-fn who(endpoint: &Endpoint) -> Who {
-    match &endpoint.owner {
-        Some(job) => Who::Job(job.clone()),
-        None => Who::Nobody(endpoint.device, endpoint.port),
-    }
-}
-
 fn by_packets(world: &World) -> Truth {
     let mut fabric = Fabric::new(world.plan.fleet.clone());
     fabric.load(&world.artifacts);
     let mut ports: BTreeSet<(DeviceId, Port)> = fabric.ports();
     ports.extend(world.owners.ports.keys().copied());
     let ports: Vec<(DeviceId, Port)> = ports.into_iter().collect();
-    let owner = |port: &(DeviceId, Port)| match world.owners.ports.get(port) {
-        Some(job) => Who::Job(job.clone()),
-        None => Who::Nobody(port.0, port.1),
-    };
-    let mut truth = Truth::default();
-    for (Pair { from, to }, passing) in fabric.meetings(&ports) {
-        let (from, to) = (owner(&from), owner(&to));
-        if from != to && !is_consented(world, &from, &to, &passing) {
-            truth.crossings.insert((from, to));
-        }
-    }
-    let nothing = Passing::default();
-    let honest = fabric.conversations(&ports);
-    for from in &ports {
-        for to in ports.iter().filter(|to| *to != from) {
-            let (Who::Job(a), Who::Job(b)) = (owner(from), owner(to)) else { continue };
-            let passing = honest.get(&Pair { from: *from, to: *to }).unwrap_or(&nothing);
-            if a == b && !passing.any {
-                truth.severed.insert(a.clone());
-            }
-            for consent in &world.owners.consents {
-                let asks = consent.client == a && consent.provider == b;
-                let answers = consent.client == b && consent.provider == a;
-                let met =
-                    |services: &BTreeSet<_>| passing.any || services.contains(&consent.service);
-                if (asks && !met(&passing.asks)) || (answers && !met(&passing.answers)) {
-                    truth.unmet.insert(consent.clone());
-                }
-            }
-        }
-    }
-    truth
-}
-
-fn is_consented(world: &World, from: &Who, to: &Who, passing: &Passing) -> bool {
-    let (Who::Job(from), Who::Job(to)) = (from, to) else { return false };
-    let agreed = |client: &JobName, provider: &JobName, service| {
-        let consent = Consent { client: client.clone(), provider: provider.clone(), service };
-        world.owners.consents.contains(&consent)
-    };
-    !passing.flood
-        && !passing.any
-        && passing.asks.iter().all(|service| agreed(from, to, *service))
-        && passing.answers.iter().all(|service| agreed(to, from, *service))
+    let (meetings, honest) = (fabric.meetings(&ports), fabric.conversations(&ports));
+    truth::by_packets(&world.owners, &ports.into_iter().collect(), &meetings, &honest)
 }
 
 fn sentences(world: &World, found: &[Finding]) -> String {

@@ -2,6 +2,7 @@
 
 use intent::Source;
 use model::Dialect;
+use wire::{Arrival, Hook, Tables};
 
 /// No dialect has a line like this one.
 const NONSENSE: &str = "~ nobody says this";
@@ -40,4 +41,24 @@ pub fn load_whatever(bytes: &[u8]) {
         assert!(refusal.line <= last, "{refusal} is behind line {last}");
         assert!(!refusal.to_string().is_empty(), "a refusal without words");
     }
+}
+
+/// Any frame gets a verdict from any policy: the bytes say where it arrives, with which tag, how
+/// long the policy is, and then both.
+pub fn judge_whatever(bytes: &[u8]) {
+    let [hook, interface, first, second, third, fourth, rest @ ..] = bytes else {
+        return;
+    };
+    let held = usize::from(u16::from_be_bytes([*third, *fourth]));
+    let (policy, frame) = rest.split_at(held.min(rest.len()));
+    let hooks = Hook::ALL.len();
+    let arrival = Arrival {
+        hook: Hook::ALL[usize::from(*hook) % hooks],
+        interface: u32::from(*interface),
+        mark: u16::from_be_bytes([*first, *second]),
+        vlan_beside: *hook >= 128,
+        frame,
+    };
+    let verdict = wire::judge(Some(Tables::new(policy)), &arrival);
+    assert!(!verdict.reason.passes() || !frame.is_empty(), "nothing passed");
 }

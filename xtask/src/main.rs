@@ -7,12 +7,13 @@ mod fuzz;
 #[cfg(test)]
 mod house;
 mod object;
+mod roce;
 mod setup;
 mod shell;
 mod test;
 
 use std::env;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
 usage: cargo xtask <chore>
@@ -24,6 +25,10 @@ usage: cargo xtask <chore>
   object [--check]                   compile the packet program; or only compare it with what is kept
   soak [--frames N] [--rounds N]     the long forms of the filter's tests: 100 million frames compared
                                      with the kernel, and 10 rounds of real traffic, unless told otherwise
+  roce-test [--record]               real RoCEv2 between two virtual machines through the lab: passes inside
+                                     a job, and nowhere else; may write the result into docs/roce.md
+  oracle [--rounds N]                random plans with a hole, held by real parts: packets do what the verifier
+                                     says; 1,000 of them unless told otherwise
   bench [argument]...                measure in release mode; `cargo xtask bench --help` says more
 ";
 
@@ -47,6 +52,10 @@ fn chore(words: &[&str]) -> Result<(), Failure> {
         ["object"] => object::run(false),
         ["object", "--check"] => object::run(true),
         ["soak", options @ ..] => soak(options),
+        ["roce-test"] => roce::run(false),
+        ["roce-test", "--record"] => roce::run(true),
+        ["oracle"] => oracle("1000"),
+        ["oracle", "--rounds", rounds] if rounds.parse::<u32>().is_ok() => oracle(rounds),
         ["bench", options @ ..] => bench(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
@@ -75,7 +84,17 @@ fn soak(options: &[&str]) -> Result<(), Failure> {
     }
     let line = ["cargo", "test", "--release", "--package", "filter", "--test", "agree", "--test"];
     let mut command = shell::command(&[line.as_slice(), &["live", "--", "--nocapture"]].concat())?;
-    match command.env("FRAMES", frames).env("ROUNDS", rounds).status() {
+    ended(command.env("FRAMES", frames).env("ROUNDS", rounds))
+}
+
+/// The comparison of the verifier with real packets, for as long as somebody likes.
+fn oracle(rounds: &str) -> Result<(), Failure> {
+    let line = ["cargo", "test", "--package", "cases", "--test", "fabric", "--", "--nocapture"];
+    ended(shell::command(&line)?.env("ROUNDS", rounds))
+}
+
+fn ended(command: &mut Command) -> Result<(), Failure> {
+    match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(Failure::Found),
         Err(cause) => Err(Failure::Broken(format!("cannot run cargo: {cause}"))),

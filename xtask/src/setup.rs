@@ -14,7 +14,7 @@ struct Need {
     as_root: bool,
 }
 
-const NEEDS: [Need; 6] = [
+const NEEDS: [Need; 8] = [
     Need {
         what: "rustfmt",
         why: "for the check of the formatting",
@@ -76,6 +76,26 @@ const NEEDS: [Need; 6] = [
         install: &[
             &["apt-get", "update", "--quiet"],
             &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "nftables"],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "FRR",
+        why: "for a fabric with real routing",
+        seen_by: &["dpkg", "--status", "frr"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "frr"],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "tcpdump",
+        why: "for seeing the tag on the wire with somebody else's eyes",
+        seen_by: &["tcpdump", "--version"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "tcpdump"],
         ],
         as_root: true,
     },

@@ -1,15 +1,19 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use agent::{OnDrift, Wish};
 use apply::{Applied, Outcome, Receipt};
 use clap::{Args, ValueEnum};
-use model::{Dialect, Fleet, Generation};
+use model::{Dialect, Fleet, Generation, Name};
 use observe::{Held, Holds, Unreachable};
 use plan::{Ledger, Record};
 use serde::Serialize;
+use store::Log;
 use verify::Cleared;
 
 use super::Output;
+use super::agent::time::Span;
+use super::ca::CaFolder;
 use super::plan::write_changes;
 use super::verify::answer;
 use crate::documents::Documents;
@@ -30,6 +34,10 @@ use crate::words::{
     "bulkhead apply cluster.yaml --to sim" => "let the simulated devices hold the plan",
     "bulkhead apply cluster.yaml --to sim --state /tmp/try" => "with a log of its own",
     "bulkhead verify cluster.yaml --held && echo sound" => "look at them afterwards",
+    "bulkhead apply cluster.yaml --to agents" => "let real devices hold it, through their agents",
+    "bulkhead apply cluster.yaml --to agents --confirm-within 5m"
+        => "devices go back by themselves, unless this follows in time:",
+    "bulkhead apply cluster.yaml --to agents --confirm" => "stay with it",
 ))]
 pub(crate) struct Apply {
     #[command(flatten)]
@@ -37,6 +45,17 @@ pub(crate) struct Apply {
     /// Which devices to send to
     #[arg(long, value_name = "DEVICES", value_enum)]
     to: To,
+    /// What an agent does when its device holds something else than it was sent
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = Policy::Repair)]
+    on_drift: Policy,
+    /// Agents go back to what they held before, unless `--confirm` follows within this time
+    #[arg(long, value_name = "TIME")]
+    confirm_within: Option<Span>,
+    /// Plan and send nothing: stay with what was sent with `--confirm-within`
+    #[arg(long, conflicts_with = "confirm_within")]
+    confirm: bool,
+    #[command(flatten)]
+    ca: CaFolder,
     #[command(flatten)]
     state: State,
     #[command(flatten)]
@@ -48,6 +67,25 @@ pub(crate) struct Apply {
 enum To {
     /// Simulated devices: files below the state folder that can be read and edited
     Sim,
+    /// Real devices, each through its agent: all of them hold it, or nothing new starts anywhere
+    Agents,
+}
+
+/// What to do about a drift.
+#[derive(Clone, Copy, ValueEnum)]
+enum Policy {
+    /// Tell whoever watches
+    Alarm,
+    /// Tell, and put it right
+    Repair,
+    /// Tell, and let no packet of a tenant pass until something is applied
+    Quarantine,
+}
+
+/// What was sent, if anything had to be, and under which number.
+struct Sent {
+    generation: Generation,
+    applied: Applied,
 }
 
 #[derive(Serialize)]
@@ -67,10 +105,13 @@ struct ReceiptView {
 
 impl Apply {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let To::Sim = self.to;
+        self.check()?;
         let format = self.output.format;
         let intent = self.documents.load()?;
         let (mut log, ledger) = self.state.log()?;
+        if self.confirm {
+            return self.stay(&intent.fleet, &mut log, &ledger, out);
+        }
         let draft = Draft::over(intent, ledger)?;
         let (fleet, next) = (&draft.intent.fleet, &draft.next);
         let owners = next.plan.owners();
@@ -84,42 +125,178 @@ impl Apply {
                 return answer(fleet, texts, &extent, findings, format, out);
             }
         };
-        let mut devices = self.state.devices(fleet);
-        let last = draft.ledger.generation();
-        let (generation, applied) = if draft.repeats() && all_hold(&cleared, last, &devices)? {
-            (last, untouched(&cleared))
-        } else {
-            log.append(&next.records)?;
-            (next.plan.generation, apply::apply(&cleared, &mut devices))
+        let Sent { generation, applied } = match self.to {
+            To::Sim => self.send_to_sim(&draft, &cleared, &mut log)?,
+            To::Agents => self.send_to_agents(&draft, &cleared, &mut log)?,
         };
-        log.append(&seen(fleet, &applied, &draft.ledger, generation))?;
+        // Devices that may go back still hold what they held: nobody was seen without it.
+        if self.confirm_within.is_none() {
+            log.append(&seen(fleet, &applied, &draft.ledger, generation))?;
+        }
         // Words come last: a reader who goes away keeps nothing from being done.
         if format == Format::Text {
             write_changes(&plan::diff(&draft.ledger, &next.plan), out)?;
             extent.write_verdict(out, &[])?;
             write_receipts(fleet, &applied, generation, out)?;
+            self.write_remarks(&applied, out)?;
         } else {
             words::data(out, format, &Answer::of(fleet, &applied, generation))?;
         }
         ended(applied)
     }
+
+    fn check(&self) -> Result<(), Stop> {
+        let is_sim = matches!(self.to, To::Sim);
+        if is_sim && (self.confirm || self.confirm_within.is_some()) {
+            return Err(Stop::argument(
+                "no-agents",
+                "simulated devices cannot go back by themselves".into(),
+                "only agents can: `--to agents`",
+            ));
+        }
+        Ok(())
+    }
+
+    fn send_to_sim(&self, draft: &Draft, cleared: &Cleared, log: &mut Log) -> Result<Sent, Stop> {
+        let mut devices = self.state.devices(&draft.intent.fleet);
+        let generation = draft.ledger.generation();
+        if draft.repeats() && all_hold(cleared, generation, &devices, is_same)? {
+            return Ok(Sent { generation, applied: untouched(cleared) });
+        }
+        log.append(&draft.next.records)?;
+        let applied = apply::apply(cleared, &mut devices);
+        Ok(Sent { generation: draft.next.plan.generation, applied })
+    }
+
+    /// Whoever holds this plan already is only told that the controller lives; applying a plan
+    /// once more without a trial also confirms it.
+    fn send_to_agents(
+        &self,
+        draft: &Draft,
+        cleared: &Cleared,
+        log: &mut Log,
+    ) -> Result<Sent, Stop> {
+        let (agents, fleet) = (self.ca.agents()?, &draft.intent.fleet);
+        let generation = draft.ledger.generation();
+        if draft.repeats()
+            && self.confirm_within.is_none()
+            && all_hold(cleared, generation, &agents.look(fleet), says_the_same).unwrap_or(false)
+            && all_agree(fleet, &agents.confirm(generation))
+            && all_agree(fleet, &agents.renew(generation))
+        {
+            return Ok(Sent { generation, applied: untouched(cleared) });
+        }
+        log.append(&draft.next.records)?;
+        let wish = Wish {
+            on_drift: self.on_drift.into(),
+            confirm_within: self.confirm_within.map(|span| span.0),
+        };
+        let applied = agents.push(fleet, cleared, &wish).applied;
+        Ok(Sent { generation: draft.next.plan.generation, applied })
+    }
+
+    /// Tells the agents to stay with the last plan, and notes what is then known about them.
+    fn stay(
+        &self,
+        fleet: &Fleet,
+        log: &mut Log,
+        ledger: &Ledger,
+        out: &mut dyn Write,
+    ) -> Result<Ended, Stop> {
+        let generation = ledger.generation();
+        let mut confirmed = self.ca.agents()?.confirm(generation);
+        let ours: Vec<&Name> = fleet.devices().map(|device| fleet.device_name(device)).collect();
+        confirmed.retain(|name, _| ours.contains(&name));
+        let names = ours.iter().filter(|name| matches!(confirmed.get(**name), Some(Ok(()))));
+        let records = names
+            .filter(|name| ledger.seen().get(**name) != Some(&generation))
+            .map(|name| Record::Seen { device: Name::clone(name), generation });
+        log.append(&records.collect::<Vec<_>>())?;
+        let mut table = Table::new(2);
+        for (name, error) in
+            confirmed.iter().filter_map(|(name, is)| Some((name, is.as_ref().err()?)))
+        {
+            table.push(vec![painted(NAME, name), painted(BAD, "failed"), cell(error)]);
+        }
+        table.write(out)?;
+        if all_agree(fleet, &confirmed) {
+            let agents = plural(confirmed.len(), "agent");
+            writeln!(out, "{GOOD}Confirmed{GOOD:#}: {agents} stay with generation {generation}.")?;
+            return Ok(Ended::Done);
+        }
+        writeln!(
+            out,
+            "{NOTE}Not confirmed everywhere{NOTE:#}: apply again, so that all hold the same."
+        )?;
+        Ok(Ended::Found)
+    }
+
+    fn write_remarks(&self, applied: &Applied, out: &mut dyn Write) -> io::Result<()> {
+        if matches!(self.to, To::Sim) {
+            return Ok(());
+        }
+        if !applied.in_force() {
+            return writeln!(
+                out,
+                "Nothing new starts anywhere until every device holds its part: see to those above \
+                 and apply again."
+            );
+        }
+        if let Some(within) = self.confirm_within {
+            writeln!(
+                out,
+                "{NOTE}On trial{NOTE:#}: the devices go back in {within}, unless this is run before: \
+                 `bulkhead apply … --to agents --confirm`"
+            )?;
+        }
+        Ok(())
+    }
 }
 
-/// Whether every device holds these very texts since that generation, so that nothing is to be
-/// sent and no generation to be begun.
+impl From<Policy> for OnDrift {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Alarm => Self::Alarm,
+            Policy::Repair => Self::Repair,
+            Policy::Quarantine => Self::Quarantine,
+        }
+    }
+}
+
+/// Whether every device holds these texts since that generation, so that nothing is to be sent and
+/// no generation to be begun.
 fn all_hold(
     cleared: &Cleared,
     since: Generation,
     devices: &dyn Holds,
+    same: fn(Dialect, &str, &str) -> bool,
 ) -> Result<bool, Unreachable> {
     for artifact in cleared.artifacts() {
         let held = devices.held(artifact.device, artifact.dialect)?;
-        let same = |held: Held| held.generation == since && held.text == artifact.text();
-        if !held.is_some_and(same) {
+        let holds = |held: Held| {
+            held.generation == since && same(artifact.dialect, &artifact.text(), &held.text)
+        };
+        if !held.is_some_and(holds) {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Whether every device of the fleet says yes. Agents of other devices have no say.
+fn all_agree<E>(fleet: &Fleet, answers: &BTreeMap<Name, Result<(), E>>) -> bool {
+    let mut names = fleet.devices().map(|device| fleet.device_name(device));
+    names.all(|name| matches!(answers.get(name), Some(Ok(()))))
+}
+
+/// A simulated device holds the very text.
+fn is_same(_: Dialect, sent: &str, held: &str) -> bool {
+    sent == held
+}
+
+/// A real device says what it holds in its own order.
+fn says_the_same(dialect: Dialect, sent: &str, held: &str) -> bool {
+    read::differences(dialect, sent, held).is_empty()
 }
 
 fn untouched(cleared: &Cleared) -> Applied {

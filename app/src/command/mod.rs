@@ -1,14 +1,19 @@
 //! The subcommands, one for each room.
 
+mod agent;
 mod apply;
+mod ca;
 mod completions;
 mod demo;
 mod filter;
 mod fleet;
+mod lab;
 mod plan;
 mod read;
 mod render;
+mod test;
 mod verify;
+mod watch;
 mod why;
 
 use std::io::Write;
@@ -28,9 +33,17 @@ pub(crate) enum Command {
     Read(read::Read),
     Verify(verify::Verify),
     Apply(apply::Apply),
+    Watch(watch::Watch),
     Why(why::Why),
     #[command(subcommand)]
     Filter(filter::Filter),
+    Agent(agent::Agent),
+    #[command(subcommand)]
+    Ca(ca::Ca),
+    #[command(subcommand)]
+    Lab(lab::Lab),
+    #[command(subcommand)]
+    Test(test::Test),
     Demo(demo::Demo),
     Completions(completions::Completions),
 }
@@ -53,8 +66,13 @@ impl Command {
             Self::Read(read) => read.run(out),
             Self::Verify(verify) => verify.run(out),
             Self::Apply(apply) => apply.run(out),
+            Self::Watch(watch) => watch.run(out),
             Self::Why(why) => why.run(out),
             Self::Filter(filter) => filter.run(out),
+            Self::Agent(agent) => agent.run(out),
+            Self::Ca(ca) => ca.run(out),
+            Self::Lab(lab) => lab.run(out),
+            Self::Test(test) => test.run(out),
             Self::Demo(demo) => demo.run(out),
             Self::Completions(completions) => completions.run(out),
         }
@@ -68,9 +86,13 @@ impl Command {
             Self::Read(read) => read.output.format,
             Self::Verify(verify) => verify.output.format,
             Self::Apply(apply) => apply.output.format,
+            Self::Watch(watch) => watch.output.format,
             Self::Why(why) => why.output.format,
             Self::Filter(filter) => filter.format(),
-            Self::Render(_) | Self::Demo(_) | Self::Completions(_) => Format::Text,
+            Self::Agent(agent) => agent.format(),
+            Self::Lab(lab) => lab.format(),
+            Self::Test(test) => test.format(),
+            Self::Ca(_) | Self::Render(_) | Self::Demo(_) | Self::Completions(_) => Format::Text,
         }
     }
 }

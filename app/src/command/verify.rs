@@ -1,13 +1,14 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use model::{Artifact, Fleet, Part, PartText};
 use observe::{Holds, Unreachable};
 use serde::Serialize;
 use verify::Finding;
 
 use super::Output;
+use super::ca::CaFolder;
 use crate::documents::Documents;
 use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
@@ -24,17 +25,32 @@ use crate::words::{self, Format, examples};
     "bulkhead verify cluster.yaml" => "judge the texts that `apply` would send",
     "bulkhead verify cluster.yaml --held" => "judge what the simulated devices hold now",
     "bulkhead verify cluster.yaml --held -o json" => "the same for programs",
+    "bulkhead verify cluster.yaml --held --from agents" => "judge what the real devices hold now",
 ))]
 pub(crate) struct Verify {
     #[command(flatten)]
     documents: Documents,
-    /// Judge what the simulated devices hold now, not what is planned
+    /// Judge what devices hold now, not what is planned
     #[arg(long)]
     held: bool,
+    /// Which devices to ask what they hold
+    #[arg(long, value_name = "DEVICES", value_enum, alias = "to", default_value = "sim")]
+    from: From,
+    #[command(flatten)]
+    ca: CaFolder,
     #[command(flatten)]
     state: State,
     #[command(flatten)]
     pub(super) output: Output,
+}
+
+/// Whom to ask.
+#[derive(Clone, Copy, ValueEnum)]
+enum From {
+    /// The simulated devices below the state folder
+    Sim,
+    /// Real devices, each through its agent
+    Agents,
 }
 
 #[derive(Serialize)]
@@ -48,10 +64,10 @@ impl Verify {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let draft = Draft::new(&self.documents, &self.state)?;
         let fleet = &draft.intent.fleet;
-        let artifacts = if self.held {
-            held(fleet, &self.state.devices(fleet))?
-        } else {
-            render::all(&draft.next.plan)
+        let artifacts = match (self.held, self.from) {
+            (false, _) => render::all(&draft.next.plan),
+            (true, From::Sim) => held(fleet, &self.state.devices(fleet))?,
+            (true, From::Agents) => held(fleet, &self.ca.agents()?.look(fleet))?,
         };
         let owners = draft.next.plan.owners();
         let findings = verify::findings(fleet, &owners, &artifacts);

@@ -11,6 +11,10 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["route-target", "import", _] = spot.words()[..] else { return None };
         spot.and(spot.with(2, spot.stranger(chance)?.target)?)
     }),
+    hole("a VRF imports the routes of a tenant it has a consent with", |spot, chance| {
+        let ["route-target", "import", _] = spot.words()[..] else { return None };
+        spot.and(spot.with(2, spot.partner(chance)?.target)?)
+    }),
     hole("a segment imports another job's routes", |spot, chance| {
         let ["route-target", "import", _] = spot.words()[..] else { return None };
         spot.text.starts_with("   ").then_some(())?;

@@ -8,11 +8,11 @@ const fn hole(name: &'static str, change: Change) -> Hole {
 
 pub(crate) const HOLES: &[Hole] = &[
     hole("a port is in another job's bridge", |spot, chance| {
-        let ["link", _, "master", _] = spot.words()[..] else { return None };
+        let ["link", _, "master", ..] = spot.words()[..] else { return None };
         spot.with(3, format_args!("br{}", spot.other_here(chance)?.0.tag))
     }),
     hole("a port that nobody owns is attached", |spot, _| {
-        let ["link", _, "master", _] = spot.words()[..] else { return None };
+        let ["link", _, "master", ..] = spot.words()[..] else { return None };
         spot.and(spot.with(1, "swp60")?)
     }),
     hole("a port is bound to another job's address", |spot, chance| {
@@ -45,6 +45,51 @@ pub(crate) const HOLES: &[Hole] = &[
         spot.with(5, spot.other_vtep(own, chance)?)
     }),
     hole("a tunnel learns from packets", |spot, _| without(spot, " nolearning")),
+    hole("nothing judges a port", |spot, _| {
+        let ["link" | "uplink", ..] = spot.words()[..] else { return None };
+        without(spot, " judged")
+    }),
+    hole("a port is down", |spot, _| {
+        let ["link" | "uplink", ..] = spot.words()[..] else { return None };
+        Some(vec![format!("{} down", spot.text)])
+    }),
+    hole("a port is too small for the fabric's frames", |spot, _| {
+        let place = spot.words().iter().position(|word| *word == "mtu")?;
+        spot.with(place + 1, 1500)
+    }),
+    hole("a router has another tenant's Ethernet address", |spot, chance| {
+        let place = spot.words().iter().position(|word| *word == "mac")?;
+        let vtep = spot.world.plan.fleet.vtep(spot.device)?.address;
+        spot.with(place + 1, wire::router_mac(spot.stranger(chance)?.number, vtep))
+    }),
+    // What is said twice can be said once.
+    hole("another tenant's addresses are out of reach", |spot, _| {
+        let ["reach", run, "vrf", vrf, ..] = spot.words()[..] else { return None };
+        spot.is_only_to_reach(vrf, run)?.then(Vec::new)
+    }),
+    hole("another tenant's addresses are behind the wrong tunnel endpoint", |spot, chance| {
+        let ["reach", run, "vrf", vrf, "vtep", own, ..] = spot.words()[..] else { return None };
+        spot.is_only_to_reach(vrf, run)?.then_some(())?;
+        spot.with(5, spot.other_vtep(own, chance)?)
+    }),
+    hole("a VRF reaches into the network of a tenant that agreed to nothing", |spot, chance| {
+        let ["vrf", own] = spot.words()[..] else { return None };
+        let (other, vtep) = (spot.stranger(chance)?, spot.world.plan.fleet.vtep(spot.device)?);
+        let vtep = spot.other_vtep(&vtep.address.to_string(), chance)?;
+        spot.and([format!("reach 10.0.0.2-10.0.0.9 vrf {own} vtep {vtep} vni {}", other.l3vni)])
+    }),
+    hole("a VRF reaches into a network that nobody has", |spot, _| {
+        let ["vrf", own] = spot.words()[..] else { return None };
+        spot.and([format!("reach 10.0.0.2-10.0.0.9 vrf {own} vtep 10.255.0.1 vni 49999")])
+    }),
+    hole("a route that nobody planned", |spot, _| {
+        let ["vrf", own] = spot.words()[..] else { return None };
+        spot.and([format!("route 10.0.0.0/8 via 10.1.0.5 dev br1001 vrf {own}")])
+    }),
+    hole("a forwarding entry that nobody planned", |spot, _| {
+        let ["vxlan", name, ..] = spot.words()[..] else { return None };
+        spot.and([format!("fdb 02:00:00:00:00:99 dst 10.255.0.7 dev {name}")])
+    }),
     hole("a line that nobody knows", |spot, _| spot.and(["route 0.0.0.0/0 dev eth0".into()])),
 ];
 

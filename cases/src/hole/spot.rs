@@ -127,13 +127,24 @@ impl<'a> Spot<'a> {
         let expects = |line: &str| {
             let words: Vec<&str> = line.split(' ').collect();
             let ["peers", other, range, .., "tag", group] = words[..] else { return false };
-            let ends = range.split_once('-').map(|(a, b)| (a.parse(), b.parse::<Ipv4Addr>()));
-            let Some((Ok(low), Ok(high))) = ends else { return false };
-            other == space && group == tag && (low..=high).contains(&first)
+            other == space && group == tag && holds(range, first)
         };
         let artifact = &self.world.artifacts[self.at.0];
         let lines = artifact.parts.iter().flat_map(|part| part.text.lines());
         Some(lines.filter(|line| expects(line)).count() == 1)
+    }
+
+    /// Whether no other line of the artifact reaches the first of these addresses.
+    pub(crate) fn is_only_to_reach(&self, vrf: &str, run: &str) -> Option<bool> {
+        let first: Ipv4Addr = run.split_once('-')?.0.parse().ok()?;
+        let reaches = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let ["reach", range, "vrf", other, ..] = words[..] else { return false };
+            other == vrf && holds(range, first)
+        };
+        let artifact = &self.world.artifacts[self.at.0];
+        let lines = artifact.parts.iter().flat_map(|part| part.text.lines());
+        Some(lines.filter(|line| reaches(line)).count() == 1)
     }
 
     /// A member of another job of the same tenant.
@@ -146,17 +157,27 @@ impl<'a> Spot<'a> {
 
     /// A tenant that agreed to nothing with the tenant of this part.
     pub(crate) fn stranger(&self, chance: &mut Chance) -> Option<&'a TenantNet> {
+        self.other_tenant(chance, false)
+    }
+
+    /// Another tenant that agreed to something with the tenant of this part.
+    pub(crate) fn partner(&self, chance: &mut Chance) -> Option<&'a TenantNet> {
+        self.other_tenant(chance, true)
+    }
+
+    fn other_tenant(&self, chance: &mut Chance, agreed: bool) -> Option<&'a TenantNet> {
         let Part::Tenant(own) = self.part else { return None };
-        let consents = &self.world.owners.consents;
-        let strange = |other: &model::TenantName| {
-            !consents.iter().any(|consent| {
+        let fits = |other: &model::TenantName| {
+            let mut consents = self.world.owners.consents.iter();
+            let any = consents.any(|consent| {
                 let sides = [&consent.client.tenant, &consent.provider.tenant];
                 sides.contains(&own) && sides.contains(&other)
-            })
+            });
+            other != own && any == agreed
         };
         let tenants = self.world.plan.tenants.iter();
         let others: Vec<&TenantNet> =
-            tenants.filter(|(name, _)| *name != own && strange(name)).map(|(_, net)| net).collect();
+            tenants.filter(|(name, _)| fits(name)).map(|(_, net)| net).collect();
         chance.pick(&others).copied()
     }
 
@@ -202,4 +223,10 @@ impl<'a> Spot<'a> {
         let others: Vec<&String> = all.iter().filter(|vtep| *vtep != than).collect();
         chance.pick(&others).map(ToString::to_string)
     }
+}
+
+/// Whether a run of addresses, written `first-last`, holds this one.
+fn holds(run: &str, address: Ipv4Addr) -> bool {
+    let ends = run.split_once('-').map(|(a, b)| (a.parse(), b.parse::<Ipv4Addr>()));
+    matches!(ends, Some((Ok(low), Ok(high))) if (low..=high).contains(&address))
 }

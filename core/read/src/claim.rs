@@ -74,6 +74,17 @@ pub enum Fact {
     Learns(Vni),
     /// A tunnel device with this VNI is in this VRF.
     RoutedTunnel { vrf: VrfName, vni: Vni },
+    /// Packets of this VRF for the addresses from the first to the last, which are another
+    /// tenant's, go to this tunnel endpoint with this VNI; or each block of so many to the next
+    /// tunnel endpoint.
+    Reaches {
+        vrf: VrfName,
+        first: Ipv4Addr,
+        last: Ipv4Addr,
+        vtep: Ipv4Addr,
+        every: Option<NonZeroU32>,
+        vni: Vni,
+    },
     /// The VRF's routed traffic has this VNI.
     VrfVni { vrf: VrfName, vni: Vni },
     /// Routes of this scope carry this distinguisher.

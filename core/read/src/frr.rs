@@ -4,15 +4,15 @@ use model::VrfName;
 use wire::Vni;
 
 use crate::lines::{Line, lines};
-use crate::values::{Why, address, asn, distinguisher, prefixed, target, vni, vrf};
+use crate::values::{Why, address, asn, distinguisher, prefixed, seconds, target, vni, vrf};
 use crate::{Claim, Fact, Reading, Scope, Unknown};
 
-/// Lines that are none of our business: names, logs, timers, and what tells a tenant's own
-/// addresses to its own VRF. Each is a whole line or the first words of one.
+/// Lines that are none of our business: names, logs, timers, what tells a tenant's own addresses
+/// to its own VRF, and what FRR says of itself without being asked. Each is a whole line or the first words of one.
 pub(crate) const IGNORED: &[&str] = &[
     "!",
     "frr version",
-    "frr defaults",
+    "frr defaults datacenter",
     "hostname",
     "log",
     "service integrated-vtysh-config",
@@ -28,6 +28,8 @@ pub(crate) const IGNORED: &[&str] = &[
     "maximum-paths",
     "redistribute connected",
     "advertise ipv4 unicast",
+    "advertise ipv6 unicast",
+    "no ipv6 forwarding",
 ];
 
 pub(crate) fn read(text: &str) -> Reading {
@@ -95,7 +97,7 @@ enum Block {
     Vrf(VrfName),
     /// `router bgp 1`, or `router bgp 1 vrf t17`.
     Bgp(Instance),
-    /// `address-family ipv4 unicast`.
+    /// `address-family ipv4 unicast`, or in a VRF also `address-family ipv6 unicast`.
     Unicast(Instance),
     /// `address-family l2vpn evpn`.
     Evpn(Instance),
@@ -121,18 +123,13 @@ struct Reader {
 struct Targets {
     /// The line that opens the scope.
     opened: u32,
-    /// Whether the text defines the scope, and does not merely add imports to it as a job with
-    /// a consent does to its VRF.
-    defined: bool,
     imports: bool,
     exports: bool,
 }
 
 impl Targets {
     fn are_automatic(&self) -> bool {
-        let complete = self.imports && self.exports;
-        let addition = self.imports && !self.defined;
-        !complete && !addition
+        !(self.imports && self.exports)
     }
 }
 
@@ -186,6 +183,12 @@ impl Reader {
                 asn(number)?;
                 Block::Bgp(Some(vrf(name)))
             }
+            ["frr", "defaults", profile, ..] if *profile != "datacenter" => {
+                return Err(No::Wrong("only with `frr defaults datacenter` do sessions stand"));
+            }
+            ["no", "ip", "forwarding"] => {
+                return Err(No::Wrong("a device that does not forward carries nobody's packets"));
+            }
             _ => return Err(No::Unheard),
         };
         Ok(())
@@ -201,11 +204,15 @@ impl Reader {
     }
 
     fn vrf(&mut self, line: u32, vrf: VrfName, words: &[&str]) -> Result<(), No> {
-        let ["vni", number] = words else {
-            return Err(No::Unheard);
+        let number = match words {
+            ["vni", number] => number,
+            // FRR says which namespace the VRF is: on Linux without VRF devices, one of its name.
+            ["netns", path] if path.rsplit('/').next() == Some(&vrf.0) => return Ok(()),
+            ["netns", ..] => return Err(No::Wrong("a VRF is the namespace of its own name")),
+            _ => return Err(No::Unheard),
         };
         let vni = vni(number)?;
-        self.scope(line, Scope::Vrf(vrf.clone())).defined = true;
+        self.scope(line, Scope::Vrf(vrf.clone()));
         self.claim(line, Fact::VrfVni { vrf, vni });
         Ok(())
     }
@@ -216,6 +223,14 @@ impl Reader {
                 let (address, remote) = (address(at)?, asn(number)?);
                 self.claim(line, Fact::Neighbor { address, remote });
                 Ok(())
+            }
+            ["neighbor", at, "timers", "connect", seconds] => {
+                address(at)?;
+                timer(seconds)
+            }
+            ["neighbor", at, "timers", keepalive, hold] => {
+                address(at)?;
+                timer(keepalive).and(timer(hold))
             }
             _ => self.address_family(None, words),
         }
@@ -231,10 +246,13 @@ impl Reader {
     fn address_family(&mut self, instance: Instance, words: &[&str]) -> Result<(), No> {
         self.block = match words {
             ["address-family", "ipv4", "unicast"] => Block::Unicast(instance),
+            ["address-family", "ipv6", "unicast"] if instance.is_some() => Block::Unicast(instance),
             ["address-family", "l2vpn", "evpn"] => Block::Evpn(instance),
             ["address-family", ..] => {
                 self.block = Block::Foreign(instance);
-                return Err(No::Wrong("only ipv4 unicast and l2vpn evpn are known"));
+                return Err(No::Wrong(
+                    "only ipv4 unicast, l2vpn evpn, and in a VRF ipv6 unicast are known",
+                ));
             }
             _ => return Err(No::Unheard),
         };
@@ -261,7 +279,7 @@ impl Reader {
         let fact = match words {
             ["vni", number] => {
                 let vni = vni(number)?;
-                self.scope(line, Scope::Segment(vni)).defined = true;
+                self.scope(line, Scope::Segment(vni));
                 self.block = Block::Segment(vni);
                 return Ok(());
             }
@@ -281,7 +299,7 @@ impl Reader {
         match words {
             ["rd", word] => {
                 let rd = distinguisher(word)?;
-                self.scope(line, scope.clone()).defined = true;
+                self.scope(line, scope.clone());
                 self.claim(line, Fact::Distinguisher { scope, rd });
             }
             ["route-target", way @ ("import" | "export" | "both"), word] => {
@@ -337,7 +355,6 @@ impl Reader {
     fn scope(&mut self, line: u32, scope: Scope) -> &mut Targets {
         self.targets.entry(scope).or_insert(Targets {
             opened: line,
-            defined: false,
             imports: false,
             exports: false,
         })
@@ -360,6 +377,12 @@ impl Reader {
         }
         self.reading
     }
+}
+
+/// Timers decide how soon a lost session is noticed, not who meets.
+fn timer(word: &str) -> Result<(), No> {
+    seconds(word)?;
+    Ok(())
 }
 
 /// The loopback's address: what others are told of it, `network` says.

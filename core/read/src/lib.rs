@@ -4,15 +4,18 @@
 //! says it. Never: skips a line it does not know.
 
 mod claim;
+mod differ;
 mod frr;
 mod lines;
 mod linux;
 mod nxos;
+mod run;
 mod table;
 mod values;
 mod words;
 
 pub use claim::{Bridge, Claim, Fact, Scope};
+pub use differ::{Difference, differences};
 
 use model::Dialect;
 

@@ -39,7 +39,7 @@ pub(crate) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    const MOST: usize = 16;
+    const MOST: usize = 18;
 
     /// The words, to be matched with a pattern.
     pub(crate) fn as_slice(&self) -> &[&'a str] {

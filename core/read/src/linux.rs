@@ -1,9 +1,10 @@
 use std::net::Ipv4Addr;
 
 use model::VrfName;
-use wire::Vni;
+use wire::{Mac, Vni, router_mac};
 
 use crate::lines::{Line, lines};
+use crate::run::Run;
 use crate::values::{Why, address, bridge, mac, port, prefixed, vni, vrf};
 use crate::{Bridge, Claim, Fact, Reading, Unknown};
 
@@ -36,17 +37,50 @@ fn facts(line: &Line<'_>, claims: &mut Vec<Claim>) -> Result<(), Why> {
             address: address(at)?,
             mac: mac(ethernet)?,
         }),
-        ["link", on, "master", name] => {
-            claim(Fact::Attached { port: port(on)?, bridge: bridge(name) })
+        ["link", on, "master", name, state @ ..] => {
+            let fact = Fact::Attached { port: port(on)?, bridge: bridge(name) };
+            judged(state)?;
+            claim(fact);
         }
         ["bridge", name, options @ ..] => bridge_facts(bridge(name), options, claim)?,
         ["vxlan", _name, options @ ..] => tunnel_facts(Tunnel::from_options(options)?, claim),
+        ["reach", run, "vrf", name, "vtep", at, "vni", number] => {
+            claim(reach(Run::read(run, at, None)?, name, number)?);
+        }
+        ["reach", run, "vrf", name, "vtep", at, "every", block, "vni", number] => {
+            claim(reach(Run::read(run, at, Some(block))?, name, number)?);
+        }
         // A VRF alone joins nothing; what is in it says so itself.
         ["vrf", _name] => {}
         ["vtep", at] => claim(Fact::Vtep(address(at)?)),
+        ["uplink", on, state @ ..] => {
+            port(on)?;
+            judged(state)?;
+        }
+        // What a device says it holds besides.
+        ["route", ..] => return Err("a route that nobody planned can lead out of its VRF"),
+        ["fdb", ..] => return Err("a forwarding entry that nobody planned can lead anywhere"),
+        ["address", ..] => return Err("nobody planned this address"),
         _ => return Err("no line of this dialect is written so"),
     }
     Ok(())
+}
+
+/// What is said of a port after its name: the frames that fit through it, and that the packet
+/// program stands there. A port that is down is told too, because nothing passes it.
+fn judged(state: &[&str]) -> Result<(), Why> {
+    match state {
+        ["mtu", "9216", "judged"] => Ok(()),
+        ["mtu", .., "down"] => Err("nothing passes here while the port is down"),
+        ["mtu", _] => Err("without the packet program anything passes here"),
+        ["mtu", _, "judged"] => Err("frames of this fabric need an mtu of 9216"),
+        _ => Err("a port is said to have `mtu 9216 judged` and nothing else"),
+    }
+}
+
+fn reach(run: Run, name: &str, number: &str) -> Result<Fact, Why> {
+    let Run { first, last, vtep, every } = run;
+    Ok(Fact::Reaches { vrf: vrf(name), first, last, vtep, every, vni: vni(number)? })
 }
 
 fn bridge_facts(bridge: Bridge, options: &[&str], mut claim: impl FnMut(Fact)) -> Result<(), Why> {
@@ -119,9 +153,15 @@ impl Tunnel {
         if !given.inherits_tos {
             return Err(TOS);
         }
+        let vni = vni(given.id.ok_or("a tunnel needs its id")?)?;
+        let local = address(given.local.ok_or("a tunnel needs its local address")?)?;
+        let router = given.vrf.map(|_| router(vni, local).ok_or(ROUTER)).transpose()?;
+        if given.mac.map(mac).transpose()? != router {
+            return Err(ROUTER);
+        }
         Ok(Self {
-            vni: vni(given.id.ok_or("a tunnel needs its id")?)?,
-            local: address(given.local.ok_or("a tunnel needs its local address")?)?,
+            vni,
+            local,
             learns: !given.nolearning,
             tagged: given.gbp,
             bridge: given.master.map(bridge),
@@ -131,6 +171,18 @@ impl Tunnel {
 }
 
 const TOS: Why = "without `tos inherit` the lossless class ends at the tunnel";
+
+const ROUTER: Why = "a VRF's tunnel, and no other, has the router's Ethernet address, which is made \
+                     of the tenant's number and the tunnel endpoint";
+
+/// The Ethernet address that others send a tenant's routed frames to; none if the VNI is no
+/// tenant's.
+fn router(vni: Vni, local: Ipv4Addr) -> Option<Mac> {
+    const BEFORE_THE_FIRST_TENANT: u32 = 50_000;
+    const LAST_TENANT: u16 = 5_535;
+    let number = u16::try_from(vni.get().checked_sub(BEFORE_THE_FIRST_TENANT)?).ok()?;
+    (1..=LAST_TENANT).contains(&number).then(|| router_mac(number, local))
+}
 
 /// The options of a VXLAN device as they are written.
 #[derive(Default)]
@@ -143,6 +195,7 @@ struct Options<'a> {
     gbp: bool,
     master: Option<&'a str>,
     vrf: Option<&'a str>,
+    mac: Option<&'a str>,
 }
 
 impl<'a> Options<'a> {
@@ -156,6 +209,7 @@ impl<'a> Options<'a> {
                 ["dstport", value, ..] => given.port.replace(value).is_none(),
                 ["master", value, ..] => given.master.replace(value).is_none(),
                 ["vrf", value, ..] => given.vrf.replace(value).is_none(),
+                ["mac", value, ..] => given.mac.replace(value).is_none(),
                 ["tos", "inherit", ..] => !std::mem::replace(&mut given.inherits_tos, true),
                 ["tos", ..] => return Err(TOS),
                 ["nolearning", ..] => !std::mem::replace(&mut given.nolearning, true),

@@ -1,10 +1,8 @@
-use std::net::Ipv4Addr;
-use std::num::NonZeroU32;
-
 use model::VrfName;
 
 use crate::lines::{Line, lines};
-use crate::values::{Why, address, bps, ceiling, class, count, mac, port, service, tag, vni, vrf};
+use crate::run::Run;
+use crate::values::{Why, address, bps, ceiling, class, mac, port, service, tag, vni, vrf};
 use crate::{Claim, Fact, Reading, Unknown};
 
 /// Lines that are none of our business, by how they begin: comments.
@@ -74,28 +72,8 @@ fn peers(
     every: Option<&str>,
     group: &str,
 ) -> Result<Fact, Why> {
-    const RUN: Why = "a run of addresses is written `first-last`, the lower first";
-    let (first, last) = run.split_once('-').ok_or(RUN)?;
-    let (first, last) = (address(first)?, address(last)?);
-    if first > last {
-        return Err(RUN);
-    }
-    let vtep = address(vtep)?;
-    let every = every.map(|block| blocks(block, first, last, vtep)).transpose()?;
+    let Run { first, last, vtep, every } = Run::read(run, vtep, every)?;
     Ok(Fact::TablePeers { space: vrf(space), first, last, vtep, every, tag: tag(group)? })
-}
-
-/// How many addresses are behind each of the tunnel endpoints that follow one another.
-fn blocks(word: &str, first: Ipv4Addr, last: Ipv4Addr, vtep: Ipv4Addr) -> Result<NonZeroU32, Why> {
-    const BLOCKS: Why = "a run is divided into whole blocks, each behind the next tunnel endpoint";
-    /// More hosts than any pod has; a hostile line must not make work without end.
-    const MOST: u64 = 1 << 16;
-    let every = count(word)?;
-    let addresses = u64::from(u32::from(last) - u32::from(first)) + 1;
-    let blocks = addresses / u64::from(every.get());
-    let whole = addresses.is_multiple_of(every.get().into());
-    let fits = blocks <= MOST && u64::from(u32::from(vtep)) + blocks <= 1 << 32;
-    if whole && fits { Ok(every) } else { Err(BLOCKS) }
 }
 
 fn job(space: &str, group: &str, treated: &str, most: Option<&str>) -> Result<Fact, Why> {

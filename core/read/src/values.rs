@@ -73,6 +73,10 @@ pub(crate) fn class(word: &str) -> Result<TrafficClass, Why> {
     value(word, "a traffic class is lossless, latency or bulk")
 }
 
+pub(crate) fn seconds(word: &str) -> Result<u16, Why> {
+    value(word, "a timer is a whole number of seconds up to 65535")
+}
+
 pub(crate) fn count(word: &str) -> Result<NonZeroU32, Why> {
     value(word, "a count is a whole number from 1")
 }

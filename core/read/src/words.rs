@@ -34,6 +34,14 @@ impl fmt::Display for Fact {
             Self::RoutedTunnel { vrf, vni } => {
                 write!(f, "frames of VNI {vni} that come out of a tunnel are routed in VRF {vrf}")
             }
+            Self::Reaches { vrf, first, last, vtep, every: None, vni } => {
+                write!(f, "VRF {vrf} reaches {first} to {last} behind {vtep} in VNI {vni}")
+            }
+            Self::Reaches { vrf, first, last, vtep, every: Some(every), vni } => write!(
+                f,
+                "VRF {vrf} reaches {first} to {last} behind {vtep} and those after it, {every} \
+                 each, in VNI {vni}"
+            ),
             Self::VrfVni { vrf, vni } => write!(f, "VRF {vrf} has VNI {vni}"),
             Self::Distinguisher { scope, rd } => write!(f, "{scope} has distinguisher {rd}"),
             Self::Imports { scope, target } => write!(f, "{scope} imports {target}"),

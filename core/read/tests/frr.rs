@@ -19,9 +19,11 @@ interface swp33
 exit
 router bgp 4200000003
  bgp router-id 10.255.0.3
- no bgp ebgp-requires-policy
  no bgp default ipv4-unicast
+ bgp bestpath as-path multipath-relax
  neighbor 172.16.0.5 remote-as 4200000100
+ neighbor 172.16.0.5 timers 1 3
+ neighbor 172.16.0.5 timers connect 1
  address-family ipv4 unicast
   network 10.255.0.3/32
   neighbor 172.16.0.5 activate
@@ -41,8 +43,12 @@ router bgp 4200000003 vrf t17
  address-family ipv4 unicast
   redistribute connected
  exit-address-family
+ address-family ipv6 unicast
+  redistribute connected
+ exit-address-family
  address-family l2vpn evpn
   advertise ipv4 unicast
+  advertise ipv6 unicast
   rd 10.255.0.3:60017
   route-target import 65000:50017
   route-target export 65000:50017
@@ -60,11 +66,6 @@ router bgp 4200000003
   exit-vni
  exit-address-family
 exit
-router bgp 4200000003 vrf t17
- address-family l2vpn evpn
-  route-target import 65000:50018
- exit-address-family
-exit
 ";
 
 #[test]
@@ -72,15 +73,15 @@ fn a_head_tells_the_neighbours() {
     check(
         HEAD,
         expect![[r#"
-        9: CableAddress(172.16.0.4)
-        11: LocalAs(Asn(4200000003))
-        15: Neighbor { address: 172.16.0.5, remote: Asn(4200000100) }
-        17: Announces(10.255.0.3)
-        18: UnderlayWith(172.16.0.5)
-        21: EvpnWith(172.16.0.5)
-        22: AdvertisesEvpn
-        ignored: [1, 2, 3, 4, 12, 13, 14]
-    "#]],
+            9: CableAddress(172.16.0.4)
+            11: LocalAs(Asn(4200000003))
+            15: Neighbor { address: 172.16.0.5, remote: Asn(4200000100) }
+            19: Announces(10.255.0.3)
+            20: UnderlayWith(172.16.0.5)
+            23: EvpnWith(172.16.0.5)
+            24: AdvertisesEvpn
+            ignored: [1, 2, 3, 4, 12, 13, 14]
+        "#]],
     );
 }
 
@@ -89,26 +90,25 @@ fn a_tenant_part_tells_the_vrf() {
     check(
         TENANT,
         expect![[r#"
-        2: VrfVni { vrf: VrfName("t17"), vni: Vni(50017) }
-        10: Distinguisher { scope: Vrf(VrfName("t17")), rd: RouteDistinguisher { device: 10.255.0.3, number: 60017 } }
-        11: Imports { scope: Vrf(VrfName("t17")), target: RouteTarget { asn: 65000, number: 50017 } }
-        12: Exports { scope: Vrf(VrfName("t17")), target: RouteTarget { asn: 65000, number: 50017 } }
-        ignored: [6, 9]
-    "#]],
+            2: VrfVni { vrf: VrfName("t17"), vni: Vni(50017) }
+            14: Distinguisher { scope: Vrf(VrfName("t17")), rd: RouteDistinguisher { device: 10.255.0.3, number: 60017 } }
+            15: Imports { scope: Vrf(VrfName("t17")), target: RouteTarget { asn: 65000, number: 50017 } }
+            16: Exports { scope: Vrf(VrfName("t17")), target: RouteTarget { asn: 65000, number: 50017 } }
+            ignored: [6, 9, 12, 13]
+        "#]],
     );
 }
 
 #[test]
-fn a_job_part_tells_the_segment_and_adds_imports() {
+fn a_job_part_tells_the_segment() {
     check(
         JOB,
         expect![[r#"
-        1: LocalAs(Asn(4200000003))
-        4: Distinguisher { scope: Segment(Vni(101001)), rd: RouteDistinguisher { device: 10.255.0.3, number: 1001 } }
-        5: Imports { scope: Segment(Vni(101001)), target: RouteTarget { asn: 65000, number: 101001 } }
-        6: Exports { scope: Segment(Vni(101001)), target: RouteTarget { asn: 65000, number: 101001 } }
-        12: Imports { scope: Vrf(VrfName("t17")), target: RouteTarget { asn: 65000, number: 50018 } }
-    "#]],
+            1: LocalAs(Asn(4200000003))
+            4: Distinguisher { scope: Segment(Vni(101001)), rd: RouteDistinguisher { device: 10.255.0.3, number: 1001 } }
+            5: Imports { scope: Segment(Vni(101001)), target: RouteTarget { asn: 65000, number: 101001 } }
+            6: Exports { scope: Segment(Vni(101001)), target: RouteTarget { asn: 65000, number: 101001 } }
+        "#]],
     );
 }
 
@@ -436,7 +436,7 @@ exit
             1: LocalAs(Asn(1))
             6: Neighbor { address: 172.16.0.5, remote: Asn(2) }
             2? address-family ipv6 unicast
-               only ipv4 unicast and l2vpn evpn are known
+               only ipv4 unicast, l2vpn evpn, and in a VRF ipv6 unicast are known
             3? neighbor 172.16.0.5 activate
                it stands in an address family nobody knows
             4? no bgp default ipv4-unicast
@@ -482,6 +482,41 @@ fn a_word_that_only_begins_like_an_ignored_one_is_unknown() {
            no line of this block is written so
         ignored: [2, 3]
     "#]],
+    );
+}
+
+#[test]
+fn what_frr_says_of_itself_is_no_riddle() {
+    check(
+        "\
+frr defaults datacenter
+frr defaults traditional
+vrf t17
+ netns /run/netns/t17
+exit-vrf
+vrf t18
+ netns /run/netns/t17
+exit-vrf
+no ipv6 forwarding
+no ip forwarding
+router bgp 1
+ bgp ebgp-requires-policy
+ neighbor 172.16.0.5 timers 1 never
+",
+        expect![[r#"
+            11: LocalAs(Asn(1))
+            2? frr defaults traditional
+               only with `frr defaults datacenter` do sessions stand
+            7? netns /run/netns/t17
+               a VRF is the namespace of its own name
+            10? no ip forwarding
+               a device that does not forward carries nobody's packets
+            12? bgp ebgp-requires-policy
+               no line of this block is written so
+            13? neighbor 172.16.0.5 timers 1 never
+               a timer is a whole number of seconds up to 65535
+            ignored: [1, 9]
+        "#]],
     );
 }
 

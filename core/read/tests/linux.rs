@@ -6,18 +6,19 @@ use expect_test::{Expect, expect};
 use model::Dialect;
 use proptest::prelude::*;
 
-const HEAD: &str = "vtep 10.255.0.3\n";
+const HEAD: &str = "vtep 10.255.0.3\nuplink swp33 mtu 9216 judged\n";
 
 const TENANT: &str = "\
 vrf t17
-vxlan vx50017 id 50017 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17
+vxlan vx50017 id 50017 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17 mac 02:11:0a:ff:00:03
 ";
 
 const JOB: &str = "\
 bridge br1001 vrf t17 address 10.1.0.1/28 mac 02:00:00:00:00:01
 vxlan vx101001 id 101001 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp master br1001
-link swp5 master br1001
+link swp5 master br1001 mtu 9216 judged
 neigh 10.1.0.2 lladdr 02:00:00:00:00:05 dev swp5 master br1001
+reach 10.9.0.2-10.9.0.5 vrf t17 vtep 10.255.0.9 every 2 vni 50018
 ";
 
 #[test]
@@ -48,15 +49,16 @@ fn a_job_part_tells_bridge_tunnel_and_ports() {
     check(
         JOB,
         expect![[r#"
-        1: RoutedIn { bridge: Bridge("br1001"), vrf: VrfName("t17") }
-        1: Gateway { bridge: Bridge("br1001"), address: 10.1.0.1, prefix: 28 }
-        2: SegmentOf { bridge: Bridge("br1001"), vni: Vni(101001) }
-        2: TunnelEnds(Vni(101001))
-        2: Tagged(Vni(101001))
-        2: TunnelFrom { vni: Vni(101001), address: 10.255.0.3 }
-        3: Attached { port: Swp(5), bridge: Bridge("br1001") }
-        4: Bound { port: Swp(5), bridge: Bridge("br1001"), address: 10.1.0.2, mac: Mac([2, 0, 0, 0, 0, 5]) }
-    "#]],
+            1: RoutedIn { bridge: Bridge("br1001"), vrf: VrfName("t17") }
+            1: Gateway { bridge: Bridge("br1001"), address: 10.1.0.1, prefix: 28 }
+            2: SegmentOf { bridge: Bridge("br1001"), vni: Vni(101001) }
+            2: TunnelEnds(Vni(101001))
+            2: Tagged(Vni(101001))
+            2: TunnelFrom { vni: Vni(101001), address: 10.255.0.3 }
+            3: Attached { port: Swp(5), bridge: Bridge("br1001") }
+            4: Bound { port: Swp(5), bridge: Bridge("br1001"), address: 10.1.0.2, mac: Mac([2, 0, 0, 0, 0, 5]) }
+            5: Reaches { vrf: VrfName("t17"), first: 10.9.0.2, last: 10.9.0.5, vtep: 10.255.0.9, every: Some(2), vni: Vni(50018) }
+        "#]],
     );
 }
 
@@ -153,6 +155,7 @@ fn lines_that_are_written_otherwise_are_unknown() {
         "\
 # a comment
 link swp5
+link swp5 master br1001
 link eth0 master br1001
 neigh 10.1.0.2 lladdr 02:00:00:00:00 dev swp5 master br1001
 neigh 10.1.0.2 lladdr 02:00:00:00:00:05 dev swp5
@@ -161,30 +164,113 @@ bridge br7 address 10.1.0.1
 bridge br7 address 10.1.0.1/33
 bridge br7 stp
 vtep
-fdb 02:00:00:00:00:05 dev vx7 dst 10.255.0.9
+reach 10.9.0.5-10.9.0.2 vrf t17 vtep 10.255.0.9 vni 50018
+reach 10.9.0.2-10.9.0.5 vrf t17 vtep 10.255.0.9 every 3 vni 50018
+reach 10.9.0.2-10.9.0.5 vtep 10.255.0.9 vni 50018
 ",
         expect![[r#"
             2? link swp5
                no line of this dialect is written so
-            3? link eth0 master br1001
+            3? link swp5 master br1001
+               a port is said to have `mtu 9216 judged` and nothing else
+            4? link eth0 master br1001
                a port is written Ethernet1/5, swp5, rep5 or nic5
-            4? neigh 10.1.0.2 lladdr 02:00:00:00:00 dev swp5 master br1001
+            5? neigh 10.1.0.2 lladdr 02:00:00:00:00 dev swp5 master br1001
                an Ethernet address is six bytes such as 02:00:00:00:00:01
-            5? neigh 10.1.0.2 lladdr 02:00:00:00:00:05 dev swp5
+            6? neigh 10.1.0.2 lladdr 02:00:00:00:00:05 dev swp5
                no line of this dialect is written so
-            6? bridge br7 vrf t17 vrf t18
+            7? bridge br7 vrf t17 vrf t18
                a bridge has at most one each of vrf, address and mac
-            7? bridge br7 address 10.1.0.1
+            8? bridge br7 address 10.1.0.1
                an address with its prefix is written 10.1.0.1/28
-            8? bridge br7 address 10.1.0.1/33
+            9? bridge br7 address 10.1.0.1/33
                an address with its prefix is written 10.1.0.1/28
-            9? bridge br7 stp
+            10? bridge br7 stp
                a bridge has at most one each of vrf, address and mac
-            10? vtep
+            11? vtep
                no line of this dialect is written so
-            11? fdb 02:00:00:00:00:05 dev vx7 dst 10.255.0.9
+            12? reach 10.9.0.5-10.9.0.2 vrf t17 vtep 10.255.0.9 vni 50018
+               a run of addresses is written `first-last`, the lower first
+            13? reach 10.9.0.2-10.9.0.5 vrf t17 vtep 10.255.0.9 every 3 vni 50018
+               a run is divided into whole blocks, each behind the next tunnel endpoint
+            14? reach 10.9.0.2-10.9.0.5 vtep 10.255.0.9 vni 50018
                no line of this dialect is written so
             ignored: [1]
+        "#]],
+    );
+}
+
+#[test]
+fn a_port_that_is_not_judged_or_down_or_too_small_is_unknown() {
+    check(
+        "\
+link swp5 master br1001 mtu 9216
+link swp5 master br1001 mtu 9216 judged down
+link swp5 master br1001 mtu 1500 judged
+link swp5 master br1001 judged
+uplink swp33 mtu 9216
+uplink swp33 mtu 9216 down
+uplink eth0 mtu 9216 judged
+",
+        expect![[r#"
+            1? link swp5 master br1001 mtu 9216
+               without the packet program anything passes here
+            2? link swp5 master br1001 mtu 9216 judged down
+               nothing passes here while the port is down
+            3? link swp5 master br1001 mtu 1500 judged
+               frames of this fabric need an mtu of 9216
+            4? link swp5 master br1001 judged
+               a port is said to have `mtu 9216 judged` and nothing else
+            5? uplink swp33 mtu 9216
+               without the packet program anything passes here
+            6? uplink swp33 mtu 9216 down
+               nothing passes here while the port is down
+            7? uplink eth0 mtu 9216 judged
+               a port is written Ethernet1/5, swp5, rep5 or nic5
+        "#]],
+    );
+}
+
+#[test]
+fn the_tunnel_of_a_vrf_has_the_routers_address_and_no_other_has_it() {
+    check(
+        "\
+vxlan vx50017 id 50017 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17
+vxlan vx50017 id 50017 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17 mac 02:12:0a:ff:00:03
+vxlan vx50017 id 50017 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17 mac 02:11:0a:ff:00:03 gbp
+vxlan vx7 id 7 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17
+vxlan vx7 id 7 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp master br7 mac 02:11:0a:ff:00:03
+",
+        expect![[r#"
+            1? vxlan vx50017 id 50017 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17
+               a VRF's tunnel, and no other, has the router's Ethernet address, which is made of the tenant's number and the tunnel endpoint
+            2? vxlan vx50017 id 50017 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17 mac 02:12:0a:ff:00:03
+               a VRF's tunnel, and no other, has the router's Ethernet address, which is made of the tenant's number and the tunnel endpoint
+            3? vxlan vx50017 id 50017 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17 mac 02:11:0a:ff:00:03 gbp
+               an option of the tunnel stands twice
+            4? vxlan vx7 id 7 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp vrf t17
+               a VRF's tunnel, and no other, has the router's Ethernet address, which is made of the tenant's number and the tunnel endpoint
+            5? vxlan vx7 id 7 local 10.255.0.3 dstport 4789 nolearning tos inherit gbp master br7 mac 02:11:0a:ff:00:03
+               a VRF's tunnel, and no other, has the router's Ethernet address, which is made of the tenant's number and the tunnel endpoint
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_device_holds_besides_is_refused_by_name() {
+    check(
+        "\
+route 10.0.0.0/8 via 10.1.0.5 dev br1001 vrf t17
+fdb 02:00:00:00:00:05 dst 10.255.0.7 dev vx101001
+address 10.3.0.1/24 dev br1001
+",
+        expect![[r#"
+            1? route 10.0.0.0/8 via 10.1.0.5 dev br1001 vrf t17
+               a route that nobody planned can lead out of its VRF
+            2? fdb 02:00:00:00:00:05 dst 10.255.0.7 dev vx101001
+               a forwarding entry that nobody planned can lead anywhere
+            3? address 10.3.0.1/24 dev br1001
+               nobody planned this address
         "#]],
     );
 }

@@ -3,9 +3,11 @@
 //! Takes: a plan. Gives: artifacts, one for each device and dialect, in parts.
 //! Never: fails; makes a choice.
 
+mod cables;
 mod frr;
 mod linux;
 mod nxos;
+mod runs;
 mod say;
 mod table;
 

@@ -1,14 +1,36 @@
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use model::{DeviceId, JobName, TenantName};
+use model::{DeviceId, Fleet, JobName, SwitchId, TenantName, VrfName};
 use plan::{Group, JobNet, Plan, TenantNet};
-use wire::Vni;
+use wire::{Vni, router_mac};
 
+use crate::cables::{Cable, cables_to_hosts, cables_to_switches, host_cables};
+use crate::runs::runs;
 use crate::say::say;
 
+/// What is said of a port on which the packet program stands.
+const JUDGED: &str = " mtu 9216 judged\n";
+
 pub(crate) fn head(plan: &Plan, device: DeviceId, out: &mut String) {
-    if let Some(vtep) = plan.fleet.vtep(device) {
-        say!(out, "vtep ", vtep.address, "\n");
+    let Some(vtep) = plan.fleet.vtep(device) else {
+        return;
+    };
+    say!(out, "vtep ", vtep.address, "\n");
+    for cable in uplinks(&plan.fleet, device) {
+        say!(out, "uplink ", cable.port, JUDGED);
+    }
+}
+
+/// The cables on which the packet program judges what comes out of the fabric. A leaf with tunnel
+/// endpoints below it has none: the program takes only what is for this device, and such a leaf
+/// carries the tunnels of others.
+fn uplinks(fleet: &Fleet, device: DeviceId) -> Vec<Cable> {
+    let id = SwitchId(device.0);
+    match fleet.at(device) {
+        Ok(switch) if cables_to_hosts(fleet, id, switch).next().is_some() => Vec::new(),
+        Ok(_) => cables_to_switches(fleet, id).collect(),
+        Err(node) => host_cables(fleet, node).collect(),
     }
 }
 
@@ -24,7 +46,7 @@ pub(crate) fn tenant(
     };
     say!(out, "vrf ", tenant.vrf, "\n");
     tunnel(tenant.l3vni, vtep.address, out);
-    say!(out, " vrf ", tenant.vrf, "\n");
+    say!(out, " vrf ", tenant.vrf, " mac ", router_mac(tenant.number, vtep.address), "\n");
 }
 
 pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out: &mut String) {
@@ -33,18 +55,42 @@ pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out:
     else {
         return;
     };
-    out.reserve(192 + 96 * group.seats.len()); // about as long as it gets
+    out.reserve(192 + 112 * group.seats.len()); // about as long as it gets
     say!(out, "bridge br", job.tag, " vrf ", tenant.vrf);
     say!(out, " address ", job.gateway, "/", job.subnet.prefix_len());
     say!(out, " mac 02:00:00:00:00:01\n");
     tunnel(job.l2vni, vtep.address, out);
     say!(out, " master br", job.tag, "\n");
     for seat in &group.seats {
-        say!(out, "link ", seat.port, " master br", job.tag, "\n");
+        say!(out, "link ", seat.port, " master br", job.tag, JUDGED);
     }
     for seat in &group.seats {
         say!(out, "neigh ", seat.address, " lladdr ", seat.mac);
         say!(out, " dev ", seat.port, " master br", job.tag, "\n");
+    }
+    reaches(plan, name, &tenant.vrf, out);
+}
+
+/// Where the jobs of other tenants are that this one agreed to meet: their packets go into the
+/// other's VNI, because FRR would send them in the VNI of the own VRF, where nobody has them.
+fn reaches(plan: &Plan, name: &JobName, vrf: &VrfName, out: &mut String) {
+    let mut seen = BTreeSet::new();
+    for consent in plan.consents.get(name).into_iter().flatten() {
+        let other = if consent.client == *name { &consent.provider } else { &consent.client };
+        if other.tenant == name.tenant || !seen.insert(other) {
+            continue;
+        }
+        let (Some(met), Some(tenant)) = (plan.jobs.get(other), plan.tenants.get(&other.tenant))
+        else {
+            continue;
+        };
+        runs(plan, met.groups.iter(), |run| {
+            say!(out, "reach ", run.first(), "-", run.last(), " vrf ", vrf, " vtep ", run.vtep());
+            if let Some(every) = run.every() {
+                say!(out, " every ", every);
+            }
+            say!(out, " vni ", tenant.l3vni, "\n");
+        });
     }
 }
 

@@ -22,9 +22,9 @@ fn a_tenant_is_a_vrf_with_a_tunnel_for_routed_traffic() {
         "h1",
         "tenant blue",
         expect![[r#"
-        vrf t18
-        vxlan vx50018 id 50018 local 10.255.1.1 dstport 4789 nolearning tos inherit gbp vrf t18
-    "#]],
+            vrf t18
+            vxlan vx50018 id 50018 local 10.255.1.1 dstport 4789 nolearning tos inherit gbp vrf t18 mac 02:12:0a:ff:01:01
+        "#]],
     );
 }
 
@@ -34,15 +34,17 @@ fn a_job_is_a_bridge_with_its_ports() {
         "leaf-2",
         "job acme/research/train",
         expect![[r#"
-        bridge br1001 vrf t17 address 10.1.0.1/28 mac 02:00:00:00:00:01
-        vxlan vx101001 id 101001 local 10.255.0.2 dstport 4789 nolearning tos inherit gbp master br1001
-        link swp1 master br1001
-        link swp2 master br1001
-        link swp3 master br1001
-        neigh 10.1.0.4 lladdr 02:00:00:00:00:04 dev swp1 master br1001
-        neigh 10.1.0.5 lladdr 02:00:00:00:00:05 dev swp2 master br1001
-        neigh 10.1.0.7 lladdr 02:00:00:00:00:07 dev swp3 master br1001
-    "#]],
+            bridge br1001 vrf t17 address 10.1.0.1/28 mac 02:00:00:00:00:01
+            vxlan vx101001 id 101001 local 10.255.0.2 dstport 4789 nolearning tos inherit gbp master br1001
+            link swp1 master br1001 mtu 9216 judged
+            link swp2 master br1001 mtu 9216 judged
+            link swp3 master br1001 mtu 9216 judged
+            neigh 10.1.0.4 lladdr 02:00:00:00:00:04 dev swp1 master br1001
+            neigh 10.1.0.5 lladdr 02:00:00:00:00:05 dev swp2 master br1001
+            neigh 10.1.0.7 lladdr 02:00:00:00:00:07 dev swp3 master br1001
+            reach 10.9.0.2-10.9.0.2 vrf t17 vtep 10.255.0.1 vni 50018
+            reach 10.9.0.3-10.9.0.3 vrf t17 vtep 10.255.1.1 vni 50018
+        "#]],
     );
 }
 
@@ -52,11 +54,13 @@ fn a_host_attaches_representors() {
         "h1",
         "job acme/research/train",
         expect![[r#"
-        bridge br1001 vrf t17 address 10.1.0.1/28 mac 02:00:00:00:00:01
-        vxlan vx101001 id 101001 local 10.255.1.1 dstport 4789 nolearning tos inherit gbp master br1001
-        link rep0 master br1001
-        neigh 10.1.0.6 lladdr 02:00:00:00:00:06 dev rep0 master br1001
-    "#]],
+            bridge br1001 vrf t17 address 10.1.0.1/28 mac 02:00:00:00:00:01
+            vxlan vx101001 id 101001 local 10.255.1.1 dstport 4789 nolearning tos inherit gbp master br1001
+            link rep0 master br1001 mtu 9216 judged
+            neigh 10.1.0.6 lladdr 02:00:00:00:00:06 dev rep0 master br1001
+            reach 10.9.0.2-10.9.0.2 vrf t17 vtep 10.255.0.1 vni 50018
+            reach 10.9.0.3-10.9.0.3 vrf t17 vtep 10.255.1.1 vni 50018
+        "#]],
     );
 }
 

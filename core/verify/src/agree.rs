@@ -1,9 +1,10 @@
 //! Whether the layers of a device agree with each other, and devices with one another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use model::{DeviceId, Dialect, Port, VrfName};
+use model::{DeviceId, Dialect, Port, TenantName, VrfName};
+use read::Scope;
 use wire::{Tag, Vni};
 
 use crate::device::At;
@@ -90,6 +91,40 @@ impl Verifier {
         if let (Some((first, ours)), Some((second, theirs))) = (owners.next(), owners.next()) {
             let ats = ours.into_iter().take(2).chain(theirs.into_iter().take(2));
             self.weak(judgement, None, Weakness::SharedVni { vni, first, second }, ats);
+        }
+    }
+
+    /// A VRF may send into the VNI of another tenant only if the two consented to something, and
+    /// only into one that somebody has.
+    pub(crate) fn judge_reaches(&self, vni: Vni, judgement: &mut Judgement) {
+        let Some(reachers) = self.index.reachers.get(&vni) else { return };
+        let users = self.index.vnis.get(&vni).into_iter().flatten();
+        let tenants: BTreeSet<&TenantName> = users
+            .filter_map(|(device, user)| match user {
+                VniUser::Vrf(vrf) => self.only_tenant(&(*device, Scope::Vrf(vrf.clone()))),
+                VniUser::Bridge(_) => None,
+            })
+            .collect();
+        for (device, vrf) in reachers {
+            let Some(ours) = self.only_tenant(&(*device, Scope::Vrf(vrf.clone()))) else {
+                continue;
+            };
+            let strange =
+                |theirs: &&&TenantName| **theirs != ours && !self.consents.between(ours, theirs);
+            let weakness = match tenants.iter().find(strange) {
+                Some(theirs) => Weakness::StrangeReach {
+                    vrf: vrf.clone(),
+                    ours: ours.clone(),
+                    vni,
+                    theirs: (*theirs).clone(),
+                },
+                None if tenants.is_empty() => Weakness::DeadReach { vrf: vrf.clone(), vni },
+                None => continue,
+            };
+            let lines = self.facts(*device).vrfs.get(vrf);
+            let lines = lines.into_iter().flat_map(|lines| lines.reaches.iter());
+            let ats = lines.filter(|(reach, _)| reach.vni == vni).map(|(_, at)| *at);
+            self.weak(judgement, Some(*device), weakness, ats);
         }
     }
 

@@ -97,7 +97,18 @@ impl Verifier {
 
     /// Bridge domains that can send into this one, as far as routes tell.
     pub(crate) fn reaching(&self, key: &DomainKey) -> BTreeSet<DomainKey> {
-        self.neighbors(key, |targets| &targets.exports, &self.index.importers)
+        let mut keys = self.neighbors(key, |targets| &targets.exports, &self.index.importers);
+        let facts = self.facts(key.0);
+        let vrf = facts.bridges.get(&key.1).and_then(|lines| lines.vrf.first());
+        let lines = vrf.and_then(|vrf| facts.vrfs.get(vrf));
+        for vni in lines.into_iter().flat_map(|lines| lines.vni.values()) {
+            for (device, vrf) in self.index.reachers.get(vni).into_iter().flatten() {
+                let lines = self.facts(*device).vrfs.get(vrf);
+                let bridges = lines.into_iter().flat_map(|lines| &lines.bridges);
+                keys.extend(bridges.map(|bridge| (*device, bridge.clone())));
+            }
+        }
+        keys
     }
 
     pub(crate) fn neighbors(

@@ -128,10 +128,30 @@ pub(crate) struct Vrf {
     pub(crate) vni: Lines<Vni>,
     /// The tunnel devices in it; only Linux has such.
     pub(crate) tunnels: Lines<Vni>,
+    /// Where it sends packets for addresses of other tenants; only Linux has such.
+    pub(crate) reaches: Lines<Reach>,
     pub(crate) denies: Lines<()>,
     pub(crate) contracts: Lines<Rule>,
     pub(crate) groups: BTreeMap<Ipv4Net, Lines<Tag>>,
     pub(crate) bridges: BTreeSet<Bridge>,
+}
+
+/// Addresses from `first` on whose packets go to a tunnel endpoint with another tenant's VNI.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Reach {
+    first: Ipv4Addr,
+    run: Peers,
+    pub(crate) vni: Vni,
+}
+
+impl Reach {
+    /// The tunnel endpoint that packets for this address go to, if the run holds it.
+    pub(crate) fn vtep(&self, address: Ipv4Addr) -> Option<Ipv4Addr> {
+        let held = self.first <= address && address <= self.run.last;
+        let place = u32::from(address).checked_sub(self.first.into()).filter(|_| held)?;
+        let block = self.run.every.map_or(0, |every| place / every.get());
+        u32::from(self.run.vtep).checked_add(block).map(Ipv4Addr::from)
+    }
 }
 
 /// Two groups that may speak at a service.
@@ -262,6 +282,11 @@ impl Device {
             Fact::Tagged(vni) => self.tunnel(*vni).tagged.turn((), at, turn),
             Fact::TunnelFrom { vni, address } => self.tunnel(*vni).from.turn(*address, at, turn),
             Fact::Learns(vni) => self.tunnel(*vni).learns.turn((), at, turn),
+            Fact::Reaches { vrf, first, last, vtep, every, vni } => {
+                let run = Peers { last: *last, vtep: *vtep, every: *every };
+                let reach = Reach { first: *first, run, vni: *vni };
+                self.vrf(vrf).reaches.turn(reach, at, turn);
+            }
             Fact::RoutedTunnel { vrf, vni } => self.vrf(vrf).tunnels.turn(*vni, at, turn),
             Fact::VrfVni { vrf, vni } => self.vrf(vrf).vni.turn(*vni, at, turn),
             Fact::Distinguisher { scope, rd } => self.targets(scope).rds.turn(*rd, at, turn),
@@ -426,6 +451,16 @@ impl Device {
         let peers = self.table.peers.get(space);
         let runs = peers.into_iter().flat_map(move |peers| peers.range(of_tag.clone()));
         runs.flat_map(|((_, first), lines)| lines.iter().map(move |line| (*first, line)))
+    }
+
+    /// Where a VRF sends packets for this address of another tenant, and the line that says so.
+    pub(crate) fn reaches(
+        &self,
+        vrf: &VrfName,
+        address: Ipv4Addr,
+    ) -> impl Iterator<Item = (Ipv4Addr, Vni, At)> {
+        let lines = self.vrfs.get(vrf).into_iter().flat_map(|lines| lines.reaches.iter());
+        lines.filter_map(move |(reach, at)| Some((reach.vtep(address)?, reach.vni, *at)))
     }
 
     /// Whether a port of a bridge domain lets only bound sources pass.

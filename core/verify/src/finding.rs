@@ -126,6 +126,13 @@ pub enum Weakness {
     DeadImport { scope: Scope, target: RouteTarget },
     /// A scope of one owner imports another's routes without a consent.
     Joined { scope: Scope, ours: String, target: RouteTarget, exporter: Place, theirs: String },
+    /// A VRF of a Linux device imports another tenant's routes, which lead nowhere there and take
+    /// the place of its own.
+    MisleadingImport { scope: Scope, target: RouteTarget, theirs: TenantName },
+    /// A VRF of one tenant sends into the VNI of another without a consent.
+    StrangeReach { vrf: VrfName, ours: TenantName, vni: Vni, theirs: TenantName },
+    /// A VRF sends into a VNI that nobody has.
+    DeadReach { vrf: VrfName, vni: Vni },
     /// Two tenants are in one VRF.
     SharedVrf { vrf: VrfName, first: TenantName, second: TenantName },
     /// Two jobs are in one bridge domain.
@@ -285,6 +292,9 @@ impl Weakness {
             Self::SharedDistinguisher { .. } => "shared-distinguisher",
             Self::DeadImport { .. } => "dead-import",
             Self::Joined { .. } => "joined",
+            Self::MisleadingImport { .. } => "misleading-import",
+            Self::StrangeReach { .. } => "strange-reach",
+            Self::DeadReach { .. } => "dead-reach",
             Self::SharedVrf { .. } => "shared-vrf",
             Self::SharedBridge { .. } => "shared-bridge",
             Self::SharedVni { .. } => "shared-vni",
@@ -338,6 +348,16 @@ impl Weak {
                 scope,
                 exporter.show(fleet)
             ),
+            Weakness::MisleadingImport { scope, target, theirs } => format!(
+                "{scope} imports {target} of {theirs}: FRR then takes the router of {theirs} for \
+                 its own"
+            ),
+            Weakness::StrangeReach { vrf, ours, vni, theirs } => format!(
+                "VRF {vrf} of {ours} sends into VNI {vni} of {theirs} without a consent of both"
+            ),
+            Weakness::DeadReach { vrf, vni } => {
+                format!("VRF {vrf} sends into VNI {vni}, which is nobody's")
+            }
             Weakness::SharedVrf { vrf, first, second } => {
                 format!("{first} and {second} are both in VRF {vrf}")
             }

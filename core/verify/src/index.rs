@@ -53,6 +53,8 @@ pub(crate) struct Index {
     pub(crate) addresses: BTreeMap<VrfName, BTreeMap<Ipv4Addr, Ports>>,
     /// What each VNI is used for.
     pub(crate) vnis: BTreeMap<Vni, BTreeSet<(DeviceId, VniUser)>>,
+    /// The VRFs that send packets with this VNI of another tenant.
+    pub(crate) reachers: BTreeMap<Vni, BTreeSet<(DeviceId, VrfName)>>,
     /// The packet programs, by space, that expect peers of each tag.
     pub(crate) peers: BTreeMap<Tag, BTreeSet<(DeviceId, VrfName)>>,
     /// Where rules name each tag.
@@ -219,8 +221,9 @@ impl Verifier {
         if changed {
             self.mark_targets(key.0, &Scope::Vrf(vrf.clone()));
             if let Some(lines) = self.world.devices[key.0.index()].vrfs.get(vrf) {
-                let vnis = lines.vni.values().chain(lines.tunnels.values());
-                self.dirty.places.extend(vnis.copied().map(Spotted::Vni));
+                let vnis = lines.vni.values().chain(lines.tunnels.values()).copied();
+                let reached = lines.reaches.values().map(|reach| reach.vni);
+                self.dirty.places.extend(vnis.chain(reached).map(Spotted::Vni));
             }
         }
     }
@@ -257,6 +260,11 @@ impl Verifier {
                 });
                 let user = (device, VniUser::Vrf(vrf.clone()));
                 set(&mut self.index.vnis, *vni, user, still);
+            }
+            Fact::Reaches { vrf, vni, .. } => {
+                let lines = facts.vrfs.get(vrf);
+                let still = lines.is_some_and(|l| l.reaches.values().any(|r| r.vni == *vni));
+                set(&mut self.index.reachers, *vni, (device, vrf.clone()), still);
             }
             Fact::TablePeers { space, tag, .. } => {
                 // Only the first run of a tag and the last one change anything.

@@ -33,7 +33,10 @@ impl Verifier {
             Spotted::Scope(device, scope) => self.judge_scope(*device, scope, &mut judgement),
             Spotted::Vrf(device, vrf) => self.judge_vrf(*device, vrf, &mut judgement),
             Spotted::Target(target) => self.judge_target(*target, &mut judgement),
-            Spotted::Vni(vni) => self.judge_vni(*vni, &mut judgement),
+            Spotted::Vni(vni) => {
+                self.judge_vni(*vni, &mut judgement);
+                self.judge_reaches(*vni, &mut judgement);
+            }
             Spotted::Port(device, port) => self.judge_port(*device, *port, &mut judgement),
             Spotted::Tag(tag) => self.judge_tag(*tag, &mut judgement),
             Spotted::Job(job) => self.judge_job(*job, &mut judgement),
@@ -313,7 +316,7 @@ impl Verifier {
         tenants
     }
 
-    fn only_tenant(&self, (device, scope): &(DeviceId, Scope)) -> Option<&TenantName> {
+    pub(crate) fn only_tenant(&self, (device, scope): &(DeviceId, Scope)) -> Option<&TenantName> {
         let Scope::Vrf(vrf) = scope else { return None };
         let mut tenants = self.index.tenants_in(*device, vrf);
         tenants.next().filter(|_| tenants.next().is_none())
@@ -332,6 +335,15 @@ impl Verifier {
         if let Some((theirs, exporter)) = exporting.iter().find(|(theirs, _)| strange(theirs)) {
             let (ours, theirs) = (ours.to_string(), theirs.to_string());
             self.weak_join(at, ours, target, exporter, theirs, judgement);
+            return;
+        }
+        // On Linux a consent needs no import.
+        let foreign = exporting.keys().find(|theirs| **theirs != ours);
+        if let Some(theirs) = foreign.filter(|_| !self.world.is_switch(at.0)) {
+            let (scope, theirs) = (at.1.clone(), (*theirs).clone());
+            let weakness = Weakness::MisleadingImport { scope, target, theirs };
+            let ats = self.import_at(at.0, &at.1, target);
+            self.weak(judgement, Some(at.0), weakness, ats);
         }
     }
 

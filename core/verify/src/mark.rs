@@ -80,7 +80,9 @@ impl Verifier {
             | Fact::TunnelFrom { vni, .. }
             | Fact::Learns(vni)
             | Fact::TableSpace { vni, .. } => self.mark_vni(device, *vni),
-            Fact::VrfVni { vrf, vni } | Fact::RoutedTunnel { vrf, vni } => {
+            Fact::VrfVni { vrf, vni }
+            | Fact::RoutedTunnel { vrf, vni }
+            | Fact::Reaches { vrf, vni, .. } => {
                 self.dirty.places.insert(Spotted::Vni(*vni));
                 self.dirty.vrfs.insert((device, vrf.clone()));
             }

@@ -277,8 +277,10 @@ impl Verifier {
     fn settle_vrf(&mut self, device: DeviceId, vrf: VrfName) {
         self.mark_targets(device, &Scope::Vrf(vrf.clone()));
         let facts = &self.world.devices[device.index()];
-        let bridges = facts.vrfs.get(&vrf).map(|lines| &lines.bridges);
-        for bridge in bridges.into_iter().flatten() {
+        let lines = facts.vrfs.get(&vrf);
+        let reached = lines.into_iter().flat_map(|lines| lines.reaches.values());
+        self.dirty.places.extend(reached.map(|reach| Spotted::Vni(reach.vni)));
+        for bridge in lines.into_iter().flat_map(|lines| &lines.bridges) {
             let Some(domain) = self.index.domains[device.index()].get(bridge) else {
                 continue;
             };

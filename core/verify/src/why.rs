@@ -2,7 +2,7 @@
 
 use model::{DeviceId, Port, Service};
 use read::Scope;
-use wire::Tag;
+use wire::{Tag, Vni};
 
 use crate::device::{At, Line, Rule};
 use crate::finding::{Endpoint, Said, Talk, Way};
@@ -131,12 +131,29 @@ impl Verifier {
         };
         let same = a.device == b.device && ours == theirs;
         let joined = world::joined(a, &Scope::Vrf(ours.clone()), b, &Scope::Vrf(theirs.clone()));
-        let (answer, fence) = match joined {
+        let lines = b.facts.ports.get(&b.port);
+        let bound = || lines.into_iter().flat_map(|lines| lines.bound.values()).map(|held| held.1);
+        let reached: Vec<(Vni, At)> = bound()
+            .flat_map(|at| a.facts.reaches(ours, at))
+            .map(|(_, vni, at)| (vni, at))
+            .collect();
+        let lands = || bound().any(|address| self.world.routed(a, b, address).is_some());
+        let (answer, fence) = match (reached.first(), joined) {
+            (Some((vni, _)), _) if lands() => {
+                (format!("VRF {ours} reaches it in VNI {vni}"), false)
+            }
+            (Some((vni, _)), _) => {
+                (format!("VRF {ours} sends to it in VNI {vni}, where it is not"), true)
+            }
             _ if same => (format!("both are in VRF {ours}"), false),
-            Some(_) => (format!("VRF {ours} imports what VRF {theirs} exports"), false),
-            None => (format!("VRF {ours} imports nothing that VRF {theirs} exports"), true),
+            (None, Some(_)) if ours != theirs && !self.world.is_switch(a.device) => {
+                (format!("VRF {ours} does not reach into the VNI of VRF {theirs}"), true)
+            }
+            (None, Some(_)) => (format!("VRF {ours} imports what VRF {theirs} exports"), false),
+            (None, None) => (format!("VRF {ours} imports nothing that VRF {theirs} exports"), true),
         };
-        let ats = joined.into_iter().flat_map(|(import, export)| [import, export]);
+        let reached = reached.into_iter().map(|(_, at)| at);
+        let ats = joined.into_iter().flat_map(|(import, export)| [import, export]).chain(reached);
         Step { layer: "vrf", answer, fence, said_by: self.all_said(ats) }
     }
 

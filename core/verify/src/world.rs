@@ -47,7 +47,7 @@ struct Target<'a> {
 
 /// A tunnel between two devices: the sender's VNI and the one on the wire.
 #[derive(Clone, Copy)]
-struct Tunnel {
+pub(crate) struct Tunnel {
     own: Vni,
     landing: Vni,
 }
@@ -81,46 +81,76 @@ impl World {
     ) -> Option<Way> {
         let sources = self.sources(from, honest);
         let targets = self.targets(to, talk);
-        for (way, tunnel) in self.ways(from, to, talk) {
-            for source in &sources {
-                for target in &targets {
-                    if self.delivered(from, to, source, target, tunnel, talk) {
-                        return Some(way);
-                    }
+        let bridged = self.bridged(from, to);
+        for target in &targets {
+            let routed = target.address.filter(|_| talk != Talk::Flood);
+            let routed = routed.and_then(|address| self.routed(from, to, address));
+            for (way, tunnel) in bridged.into_iter().chain(routed) {
+                let mut sources = sources.iter();
+                if sources.any(|source| self.delivered(from, to, source, target, tunnel, talk)) {
+                    return Some(way);
                 }
             }
         }
         None
     }
 
-    /// P4: the ways between two spots that carry such a frame.
-    fn ways(&self, from: Spot<'_>, to: Spot<'_>, talk: Talk) -> Vec<(Way, Option<Tunnel>)> {
-        let mut ways = Vec::new();
+    /// P4: the bridged way between two spots.
+    fn bridged(&self, from: Spot<'_>, to: Spot<'_>) -> Option<(Way, Option<Tunnel>)> {
         if from.device == to.device {
-            if from.bridge == to.bridge {
-                ways.push((Way::BridgedLocal, None));
-            } else if talk != Talk::Flood && routed_local(from, to) {
-                ways.push((Way::RoutedLocal, None));
-            }
-            return ways;
+            return (from.bridge == to.bridge).then_some((Way::BridgedLocal, None));
         }
-        if let (Some(own), Some(landing)) = (segment(from), segment(to))
-            && joined(from, &Scope::Segment(own), to, &Scope::Segment(landing)).is_some()
-            && self.reaches(from, own, to, landing)
-        {
-            ways.push((Way::BridgedRemote, Some(Tunnel { own, landing })));
+        let (own, landing) = (segment(from)?, segment(to)?);
+        joined(from, &Scope::Segment(own), to, &Scope::Segment(landing))?;
+        let tunnel = Tunnel { own, landing };
+        self.stands(from, to, tunnel).then_some((Way::BridgedRemote, Some(tunnel)))
+    }
+
+    /// P4: the routed way of a frame to this address. What a VRF reaches by a line of its own goes
+    /// only where that line says.
+    pub(crate) fn routed(
+        &self,
+        from: Spot<'_>,
+        to: Spot<'_>,
+        address: Ipv4Addr,
+    ) -> Option<(Way, Option<Tunnel>)> {
+        let here = from.device == to.device;
+        if !has_gateway(from) || (here && from.bridge == to.bridge) {
+            return None;
         }
-        if talk != Talk::Flood
-            && has_gateway(from)
-            && let (Some(vrf), Some(their_vrf)) = (vrf(from), vrf(to))
-            && let (Some(own), Some(landing)) =
-                (self.vrf_vni(from, vrf), self.vrf_vni(to, their_vrf))
-            && joined(from, &Scope::Vrf(vrf.clone()), to, &Scope::Vrf(their_vrf.clone())).is_some()
-            && self.reaches(from, own, to, landing)
-        {
-            ways.push((Way::RoutedRemote, Some(Tunnel { own, landing })));
+        let (ours, theirs) = (vrf(from)?, vrf(to)?);
+        let mut reaches = from.facts.reaches(ours, address).peekable();
+        let is_reached = reaches.peek().is_some();
+        if here && !is_reached {
+            return self.knows_locally(from, to).then_some((Way::RoutedLocal, None));
         }
-        ways
+        let (own, landing) = (self.vrf_vni(from, ours)?, self.vrf_vni(to, theirs)?);
+        let lands = if is_reached {
+            let vtep = to.facts.tunnel_from(landing);
+            reaches.any(|(at, vni, _)| Some(at) == vtep && vni == landing)
+        } else {
+            // Linux sends what it learnt in the VNI of the VRF that learnt it.
+            let lands = own == landing || self.is_switch(from.device);
+            let (ours, theirs) = (Scope::Vrf(ours.clone()), Scope::Vrf(theirs.clone()));
+            lands && joined(from, &ours, to, &theirs).is_some()
+        };
+        if here {
+            return lands.then_some((Way::RoutedLocal, None));
+        }
+        let tunnel = Tunnel { own, landing };
+        (lands && self.stands(from, to, tunnel)).then_some((Way::RoutedRemote, Some(tunnel)))
+    }
+
+    /// Whether a VRF of a device knows the routes of another one of the same device. On Linux each
+    /// is a world of its own.
+    fn knows_locally(&self, from: Spot<'_>, to: Spot<'_>) -> bool {
+        let (Some(ours), Some(theirs)) = (vrf(from), vrf(to)) else {
+            return false;
+        };
+        ours == theirs
+            || (self.is_switch(from.device)
+                && joined(from, &Scope::Vrf(ours.clone()), to, &Scope::Vrf(theirs.clone()))
+                    .is_some())
     }
 
     /// The VNI of a VRF's routed traffic. On Linux, routing and tunnel device must agree about it.
@@ -132,7 +162,7 @@ impl World {
     }
 
     /// P5 and P6: whether a tunnel stands between the two.
-    fn reaches(&self, from: Spot<'_>, own: Vni, to: Spot<'_>, landing: Vni) -> bool {
+    fn stands(&self, from: Spot<'_>, to: Spot<'_>, Tunnel { own, landing }: Tunnel) -> bool {
         let announced = |facts: &Device, vni: Vni| {
             facts.ends(vni) && facts.tunnel_from(vni).is_some_and(|at| facts.announced(at))
         };
@@ -339,6 +369,10 @@ impl World {
                 ats.extend(vrf.flat_map(|v| spot.facts.groups(v, *address)).map(|(_, at)| *at));
             }
         }
+        if let (true, Some(vrf), Some(port)) = (routed, vrf(from), to.facts.ports.get(&to.port)) {
+            let reaches = port.bound.values().flat_map(|(_, at, _)| from.facts.reaches(vrf, *at));
+            ats.extend(reaches.map(|(.., at)| at));
+        }
         let segments = (segment(from).map(Scope::Segment), segment(to).map(Scope::Segment));
         let vrfs = (vrf(from).cloned().map(Scope::Vrf), vrf(to).cloned().map(Scope::Vrf));
         let same_vrf = from.device == to.device && vrfs.0 == vrfs.1;
@@ -391,15 +425,6 @@ fn tags(spot: Spot<'_>, address: Ipv4Addr) -> Vec<Option<Tag>> {
     let tags = vrf.flat_map(|vrf| spot.facts.groups(vrf, address)).map(|(tag, _)| Some(*tag));
     let tags: Vec<Option<Tag>> = tags.collect();
     if tags.is_empty() { vec![None] } else { tags }
-}
-
-fn routed_local(from: Spot<'_>, to: Spot<'_>) -> bool {
-    let (Some(ours), Some(theirs)) = (vrf(from), vrf(to)) else {
-        return false;
-    };
-    has_gateway(from)
-        && (ours == theirs
-            || joined(from, &Scope::Vrf(ours.clone()), to, &Scope::Vrf(theirs.clone())).is_some())
 }
 
 /// The two lines by which the first scope imports what the second exports.

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr};
 use crate::headers::Vxlan;
 use crate::inner::{self, Asks, Inner, Saying};
 use crate::ip::Ip;
-use crate::numbering::{UNDERLAY, plain};
+use crate::numbering::{UNDERLAY, plain, plain_of_any};
 use crate::outer::{self, Outer};
 use crate::{Arrival, Hook, Mac, Permit, Reason, Record, Seat, Space, Tables};
 
@@ -64,18 +64,18 @@ fn fabric(tables: Option<Tables<'_>>, arrival: &Arrival<'_>, tags: &mut Tags) ->
     let Inner { ethernet, saying } = inner::open(frame)?;
     match saying {
         Saying::Neighbour { speaker, .. } => {
-            from_tunnel(here, speaker, &ip, vxlan, tags)?;
+            from_tunnel(here.own_record(speaker, Reason::Source)?, &ip, vxlan, tags)?;
             Ok(Reason::Neighbour)
         }
         Saying::Packet { .. } if ethernet.destination.is_group() => Err(Reason::Flood),
         Saying::Packet { source, destination, asks } => {
-            from_tunnel(here, source, &ip, vxlan, tags)?;
+            from_tunnel(here.record(source, Reason::Source)?, &ip, vxlan, tags)?;
             let record = here.record(destination, Reason::Destination)?;
             tags.destination = record.tag;
             if record.vtep != own {
                 return Err(Reason::Elsewhere);
             }
-            across(here, tags, &asks)
+            across(here, [source, destination], tags, &asks)
         }
     }
 }
@@ -95,13 +95,11 @@ fn segment(tables: Tables<'_>, vxlan: Vxlan) -> Result<Place<'_>, Reason> {
 /// The record is the authority: it says behind which tunnel endpoint the source is, and of which
 /// job. The tag on the wire is only compared with it.
 fn from_tunnel(
-    here: Place<'_>,
-    source: IpAddr,
+    record: Record,
     outer: &Ip<'_>,
     vxlan: Vxlan,
     tags: &mut Tags,
 ) -> Result<(), Reason> {
-    let record = here.record(source, Reason::Source)?;
     tags.source = record.tag;
     if plain(outer.source, UNDERLAY) != Some(record.vtep) {
         return Err(Reason::OuterSource);
@@ -133,7 +131,7 @@ fn workload(tables: Option<Tables<'_>>, arrival: &Arrival<'_>, tags: &mut Tags) 
                 return Err(Reason::Source);
             }
             tags.destination = here.record(destination, Reason::Destination)?.tag;
-            across(here, tags, &asks)
+            across(here, [source, destination], tags, &asks)
         }
     }
 }
@@ -149,7 +147,7 @@ fn local(tables: Option<Tables<'_>>, arrival: &Arrival<'_>, tags: &mut Tags) -> 
             Ok(Reason::Neighbour)
         }
         Saying::Neighbour { speaker, .. } => {
-            tags.source = here.record(speaker, Reason::Source)?.tag;
+            tags.source = here.own_record(speaker, Reason::Source)?.tag;
             if tags.source != seat.tag {
                 return Err(Reason::OtherJob);
             }
@@ -170,7 +168,7 @@ fn local(tables: Option<Tables<'_>>, arrival: &Arrival<'_>, tags: &mut Tags) -> 
             if tags.source != arrival.mark {
                 return Err(Reason::Tag);
             }
-            across(here, tags, &asks)
+            across(here, [source, destination], tags, &asks)
         }
     }
 }
@@ -195,8 +193,10 @@ fn at_port<'a>(
 }
 
 /// Two sound and known ends: may they exchange this?
-fn across(here: Place<'_>, tags: &Tags, asks: &Asks) -> Answer {
-    if tags.source == tags.destination {
+fn across(here: Place<'_>, ends: [IpAddr; 2], tags: &Tags, asks: &Asks) -> Answer {
+    // Who speaks under another tenant's number is not of the job, whatever the tags say.
+    let is_of_one_tenant = ends.into_iter().all(|end| here.owns(end));
+    if is_of_one_tenant && tags.source == tags.destination {
         return Ok(Reason::Job);
     }
     match *asks {
@@ -229,10 +229,21 @@ impl<'a> Place<'a> {
         Ok(Self { tables, index, space: tables.space(index)? })
     }
 
-    /// Who has the address here; `nobody` is what it is called when nobody does.
+    /// Who has the address here, under whichever tenant's number: others are here by a permit.
+    /// `nobody` is what it is called when nobody does.
     fn record(self, address: IpAddr, nobody: Reason) -> Result<Record, Reason> {
-        let address = plain(address, self.space.number).ok_or(nobody)?;
+        let address = plain_of_any(address).ok_or(nobody)?;
         self.tables.record(self.space, address)?.ok_or(nobody)
+    }
+
+    /// Who of this tenant has the address here.
+    fn own_record(self, address: IpAddr, nobody: Reason) -> Result<Record, Reason> {
+        if self.owns(address) { self.record(address, nobody) } else { Err(nobody) }
+    }
+
+    /// Whether the address is one of this tenant.
+    fn owns(self, address: IpAddr) -> bool {
+        plain(address, self.space.number).is_some()
     }
 
     /// Whether the address is this one here, in either version.

@@ -32,7 +32,7 @@ pub use flow::{Flow, Packet, Service, Spoken, flow};
 pub use headers::{Arp, Bth, Ethernet, Vxlan};
 pub use judge::{Verdict, judge};
 pub use mac::{Mac, NotAMac};
-pub use numbering::{ipv4_of, ipv6_of};
+pub use numbering::{ipv4_of, ipv6_of, router_mac};
 pub use reason::Reason;
 pub use tables::{Broken, MAGIC, Permit, Record, Seat, Space, Tables, layout};
 pub use tag::{NotATag, Tag};

@@ -2,6 +2,8 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::Mac;
+
 /// The number that stands for the underlay where a tenant's number would be.
 pub(crate) const UNDERLAY: u32 = 0;
 
@@ -28,12 +30,33 @@ pub const fn ipv4_of(address: Ipv6Addr) -> Option<(u16, Ipv4Addr)> {
     Some((number, Ipv4Addr::new(a, b, c, d)))
 }
 
+/// The Ethernet address that the router of the tenant with this number has at this tunnel endpoint.
+/// Every device can tell it without asking: the number and the endpoint's address are all of it.
+/// A tenant's number has 13 bits, so that it fits; it is locally administered and of no group.
+#[must_use]
+pub const fn router_mac(tenant: u16, vtep: Ipv4Addr) -> Mac {
+    const LOCAL: u8 = 0x02;
+    let [high, low] = tenant.to_be_bytes();
+    let [a, b, c, d] = vtep.octets();
+    Mac([LOCAL | high << 2, low, a, b, c, d])
+}
+
 /// The address under which the tables know it: none if it belongs to another number or to nobody.
 pub(crate) fn plain(address: IpAddr, number: u32) -> Option<Ipv4Addr> {
     match address {
         IpAddr::V4(address) => Some(address),
         IpAddr::V6(address) => {
             ipv4_of(address).filter(|(its, _)| u32::from(*its) == number).map(|(_, plain)| plain)
+        }
+    }
+}
+
+/// The same of whichever tenant; the underlay is none.
+pub(crate) fn plain_of_any(address: IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(address) => {
+            ipv4_of(address).filter(|(its, _)| u32::from(*its) != UNDERLAY).map(|(_, plain)| plain)
         }
     }
 }
@@ -58,6 +81,22 @@ mod tests {
                 assert_eq!(plain(address.into(), u32::from(number) + 0x1_0000), None);
             }
         }
+    }
+
+    #[test]
+    fn a_routers_ethernet_address_holds_the_tenants_number_and_the_endpoints_address() {
+        let vtep = Ipv4Addr::new(10, 255, 0, 3);
+        assert_eq!(router_mac(17, vtep), "02:11:0a:ff:00:03".parse().unwrap());
+        assert_eq!(router_mac(5535, vtep), "56:9f:0a:ff:00:03".parse().unwrap());
+    }
+
+    #[test]
+    fn every_tenants_router_is_its_own_and_no_group() {
+        let vtep = Ipv4Addr::new(10, 255, 0, 3);
+        let macs: alloc::collections::BTreeSet<Mac> =
+            (1..=5535).map(|tenant| router_mac(tenant, vtep)).collect();
+        assert_eq!(macs.len(), 5535);
+        assert!(macs.iter().all(|mac| !mac.is_group() && mac.0[0] & 0x02 != 0));
     }
 
     #[test]

@@ -3,6 +3,18 @@
 //! Takes: artifacts that were judged and found without breach. Gives: a receipt for each.
 //! Never: decides.
 
+mod change;
+pub mod frr;
+mod line;
+mod linux;
+mod node;
+mod requests;
+mod state;
+mod vrf;
+
+pub use linux::Linux;
+pub use node::{Counted, Node, NodeError, Sent};
+
 use model::{Artifact, DeviceId, Dialect, Generation};
 use observe::{Held, Holds, Unreachable};
 

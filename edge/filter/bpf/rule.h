@@ -29,6 +29,7 @@ struct ip {
 struct inner {
 	u32 kind;
 	u32 from, from_known, to, to_known; // of ARP and ND: the speaker
+	u32 from_own, to_own;               // whether it is under the number of the space's tenant
 	u32 protocol, sport, dport;
 	u32 group, fragment, opens, roce;
 };
@@ -72,10 +73,15 @@ INLINE u32 is_extension(u32 next)
 }
 
 // An IPv6 address of the numbering is an IPv4 address behind a prefix.
-INLINE u32 v4_of(const struct frame *f, u32 o, u32 number, u32 *v4)
+INLINE u32 v4_of_any(const struct frame *f, u32 o, u32 *v4)
 {
 	*v4 = U32(o + 12);
-	return U32(o) == 0xfd8e5b3a && U16(o + 4) == 0x71c4 && U16(o + 6) == number && U32(o + 8) == 0;
+	return U32(o) == 0xfd8e5b3a && U16(o + 4) == 0x71c4 && U32(o + 8) == 0;
+}
+
+INLINE u32 v4_of(const struct frame *f, u32 o, u32 number, u32 *v4)
+{
+	return v4_of_any(f, o, v4) && U16(o + 6) == number;
 }
 
 INLINE u32 is_unspecified(const struct frame *f, u32 o)
@@ -144,7 +150,7 @@ static __noinline u32 discovery(struct frame *f)
 	if (type == 135 && !is_unspecified(f, f->ip.from_at))
 		speaker = f->ip.from_at;
 	f->in.kind = ND;
-	f->in.from_known = v4_of(f, speaker, f->number, &f->in.from);
+	f->in.from_known = f->in.from_own = v4_of(f, speaker, f->number, &f->in.from);
 	return GO_ON;
 }
 
@@ -203,7 +209,7 @@ static __noinline u32 arp(struct frame *f)
 		return FLOOD;
 	in->kind = ARP;
 	in->from = U32(o + 14);
-	in->from_known = 1;
+	in->from_known = in->from_own = 1;
 	in->opens = U16(o + 6) == 1;
 	return GO_ON;
 }
@@ -235,10 +241,13 @@ static __noinline u32 inner_frame(struct frame *f)
 	if (said != GO_ON || in->kind == ND)
 		return said;
 	if (f->ip.six) {
-		in->from_known = v4_of(f, f->ip.from_at, f->number, &in->from);
-		in->to_known = v4_of(f, f->ip.to_at, f->number, &in->to);
+		u32 from = U16(f->ip.from_at + 6), to = U16(f->ip.to_at + 6);
+		in->from_known = v4_of_any(f, f->ip.from_at, &in->from) && from;
+		in->to_known = v4_of_any(f, f->ip.to_at, &in->to) && to;
+		in->from_own = in->from_known && from == f->number;
+		in->to_own = in->to_known && to == f->number;
 	} else {
-		in->from_known = in->to_known = 1;
+		in->from_known = in->to_known = in->from_own = in->to_own = 1;
 		in->from = U32(f->ip.from_at);
 		in->to = U32(f->ip.to_at);
 	}
@@ -249,7 +258,7 @@ INLINE u32 across(const struct policy *policy, u32 space, struct frame *f)
 {
 	const struct inner *in = &f->in;
 	u32 broken = 0;
-	if (f->source == f->destination)
+	if (f->source == f->destination && in->from_own && in->to_own)
 		return JOB;
 	if (in->roce)
 		return ROCE;
@@ -447,7 +456,7 @@ INLINE u32 from_workload(const struct policy *policy, struct frame *f)
 		return NEIGHBOUR;
 	if (f->in.kind == IP && f->in.group)
 		return FLOOD;
-	if (!f->in.from_known || f->in.from != port->address)
+	if (!f->in.from_own || f->in.from != port->address)
 		return SOURCE;
 	if (f->in.kind != IP)
 		return NEIGHBOUR;
@@ -474,7 +483,7 @@ INLINE u32 to_workload(const struct policy *policy, struct frame *f)
 	if (f->in.kind == IP) {
 		if (f->in.group)
 			return FLOOD;
-		if (!f->in.to_known || f->in.to != port->address)
+		if (!f->in.to_own || f->in.to != port->address)
 			return DESTINATION;
 		if (!f->mark)
 			return UNTAGGED;

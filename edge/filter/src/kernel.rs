@@ -18,7 +18,7 @@ use aya_obj::programs::XdpAttachType;
 use model::{Generation, Port};
 use wire::Tables;
 
-use crate::{Compiled, Fault, Limits, PutError, compile, sys};
+use crate::{Compiled, Fault, Limits, PutError, compile, standing, sys};
 
 /// The compiled program; `cargo xtask object` makes it and `cargo xtask test` compares it.
 const OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/filter.o");
@@ -141,6 +141,7 @@ impl Kernel {
     pub fn attach_uplink(&mut self, interface: &str) -> Result<Mode, Fault> {
         let index = interface_index(interface)?;
         let path = self.link_path("fabric", index);
+        standing::clear(&self.place, "fabric", index)?;
         let attached =
             |source| Fault::Attach { hook: "fabric", interface: interface.into(), source };
         let (id, mode) = match self.fabric.attach_to_if_index(index, XdpMode::Driver) {
@@ -159,7 +160,13 @@ impl Kernel {
     pub fn attach_port(&mut self, interface: &str) -> Result<(), Fault> {
         let index = interface_index(interface)?;
         let [inwards, outwards] = ["workload", "local"].map(|hook| self.link_path(hook, index));
-        attach_tc(&mut self.workload, interface, TcAttachType::Ingress, "workload", &inwards)?;
+        let place = self.place.clone();
+        if !standing::clear(&place, "workload", index)? {
+            attach_tc(&mut self.workload, interface, TcAttachType::Ingress, "workload", &inwards)?;
+        }
+        if standing::clear(&place, "local", index)? {
+            return Ok(());
+        }
         let second =
             attach_tc(&mut self.local, interface, TcAttachType::Egress, "local", &outwards);
         if second.is_err() {
@@ -232,18 +239,7 @@ impl Kernel {
 
     /// Where this filter is attached: the hook and the interface's number.
     pub fn attached(&self) -> Result<Vec<(String, u32)>, Fault> {
-        let mut found = Vec::new();
-        for entry in fs::read_dir(&self.place).map_err(file(&self.place))? {
-            let name = entry.map_err(file(&self.place))?.file_name();
-            let Some((hook, index)) = name.to_str().and_then(|name| name.split_once('-')) else {
-                continue;
-            };
-            if let Ok(index) = index.parse() {
-                found.push((hook.to_owned(), index));
-            }
-        }
-        found.sort();
-        Ok(found)
+        standing::named(&self.place)
     }
 
     /// Takes the filter of this folder away. **Every port it judged is open from then on.**

@@ -11,6 +11,7 @@ mod fault;
 mod kernel;
 pub mod pcap;
 mod say;
+mod standing;
 mod sys;
 mod trial;
 

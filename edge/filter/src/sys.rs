@@ -16,7 +16,9 @@ const MAP_CREATE: libc::c_long = 0;
 const MAP_LOOKUP_ELEM: libc::c_long = 1;
 const MAP_UPDATE_ELEM: libc::c_long = 2;
 const OBJ_PIN: libc::c_long = 6;
+const OBJ_GET: libc::c_long = 7;
 const MAP_GET_FD_BY_ID: libc::c_long = 14;
+const OBJ_GET_INFO_BY_FD: libc::c_long = 15;
 const ARRAY: u32 = 2;
 const ARRAY_OF_MAPS: u32 = 12;
 const MMAPABLE: u32 = 1 << 10;
@@ -88,6 +90,50 @@ pub(crate) fn pin(map: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     arguments.put_u64(0, path.as_ptr() as u64);
     arguments.put_u32(8, map.as_raw_fd().cast_unsigned());
     call(OBJ_PIN, &mut arguments).map(drop)
+}
+
+/// What the kernel says about a link or a program: the first bytes of `bpf_link_info` and
+/// `bpf_prog_info`.
+pub(crate) struct About([u8; 32]);
+
+impl About {
+    /// The number of a program.
+    pub(crate) fn own_number(&self) -> u32 {
+        self.u32_at(4)
+    }
+
+    /// The number of the program that a link leads to.
+    pub(crate) fn program(&self) -> u32 {
+        self.u32_at(8)
+    }
+
+    /// The interface that a link stands at; 0 if it is gone.
+    pub(crate) fn interface(&self) -> u32 {
+        self.u32_at(16)
+    }
+
+    fn u32_at(&self, at: usize) -> u32 {
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(&self.0[at..at + 4]);
+        u32::from_ne_bytes(bytes)
+    }
+}
+
+/// What the kernel says about what has this name in the BPF file system.
+pub(crate) fn about(path: &Path) -> io::Result<About> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let mut arguments = Arguments::default();
+    arguments.put_u64(0, path.as_ptr() as u64);
+    let descriptor = call(OBJ_GET, &mut arguments)?;
+    // SAFETY: the kernel gave this descriptor to us just now, and to nobody else.
+    let object = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    let mut about = About([0; 32]);
+    let mut arguments = Arguments::default();
+    arguments.put_u32(0, object.as_raw_fd().cast_unsigned());
+    arguments.put_u32(4, about.0.len() as u32); // 32
+    arguments.put_u64(8, about.0.as_mut_ptr() as u64);
+    call(OBJ_GET_INFO_BY_FD, &mut arguments)?;
+    Ok(about)
 }
 
 /// Reads or writes the element with key 0; `value` points to as many bytes as the map's value has.

@@ -2,6 +2,24 @@
 //!
 //! Takes: devices. Gives: the text they hold. Never: changes anything; understands it.
 
+mod door;
+mod frr;
+mod place;
+mod reaches;
+mod say;
+mod seen;
+mod spaces;
+mod trouble;
+mod watch;
+
+pub use door::{Door, Request, own_namespace, run_inside};
+pub use frr::{DAEMONS, Refusal, Vty, VtyTrouble, frr, known_vrfs};
+pub use place::Place;
+pub use reaches::next_hop;
+pub use spaces::{Found, Spaces};
+pub use trouble::Trouble;
+pub use watch::Watch;
+
 use model::{DeviceId, Dialect, Generation};
 
 /// What a device holds in one dialect.

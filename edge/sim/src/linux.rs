@@ -1,8 +1,11 @@
-//! What the kernel of a Linux tunnel endpoint does: bridges, tunnels and neighbours.
+//! What the kernel of a Linux tunnel endpoint does: bridges, tunnels, neighbours, and routes into
+//! the networks of other tenants.
+
+use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-use crate::machine::{Binding, Machine, Tunnel};
+use crate::machine::{Binding, Machine, Reach, Tunnel};
 
 /// Does what each line says; a line that lacks a word it needs does nothing.
 pub(crate) fn load(text: &str, machine: &mut Machine) {
@@ -18,6 +21,7 @@ fn take(words: &[&str], machine: &mut Machine) -> Option<()> {
         ["vxlan", _, rest @ ..] => vxlan(rest, machine),
         ["link", port, rest @ ..] => link(port, rest, machine),
         ["neigh", address, rest @ ..] => neighbour(address, rest, machine),
+        ["reach", range, rest @ ..] => reach(range, rest, machine),
         _ => None,
     }
 }
@@ -63,4 +67,33 @@ fn neighbour(address: &str, words: &[&str], machine: &mut Machine) -> Option<()>
         domain: after(words, "master")?.into(),
     });
     Some(())
+}
+
+fn reach(range: &str, words: &[&str], machine: &mut Machine) -> Option<()> {
+    let vni = after(words, "vni")?.parse().ok()?;
+    let vrf = machine.vrfs.entry(after(words, "vrf")?.into()).or_default();
+    for (first, last, vtep) in blocks(range, words)? {
+        vrf.reaches.push(Reach { first, last, vtep, vni });
+    }
+    Some(())
+}
+
+/// A table has no room for more.
+const MOST_BLOCKS: usize = 1 << 16;
+
+/// The addresses of a run, first and last, with the tunnel endpoint they are behind: all of them
+/// behind one, or with `every` each so many behind the next one.
+pub(crate) fn blocks(range: &str, words: &[&str]) -> Option<Vec<(Ipv4Addr, Ipv4Addr, Ipv4Addr)>> {
+    let (first, last) = range.split_once('-')?;
+    let (first, last): (Ipv4Addr, Ipv4Addr) = (first.parse().ok()?, last.parse().ok()?);
+    let vtep: Ipv4Addr = after(words, "vtep")?.parse().ok()?;
+    let Some(every) = after(words, "every") else {
+        return Some(vec![(first, last, vtep)]);
+    };
+    let every: usize = every.parse().ok().filter(|every| *every > 0)?;
+    let starts = (u32::from(first)..=last.into()).step_by(every).take(MOST_BLOCKS);
+    let ends = |start: u32| start.saturating_add(every as u32 - 1).min(last.into());
+    let vteps = (u32::from(vtep)..=u32::MAX).map(Ipv4Addr::from);
+    let blocks = starts.zip(vteps).map(|(start, vtep)| (start.into(), ends(start).into(), vtep));
+    Some(blocks.collect())
 }

@@ -60,6 +60,16 @@ pub(crate) struct Vrf {
     /// The tunnels that end in it.
     pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
     pub(crate) targets: Targets,
+    /// Routes that somebody set by hand; they come before what was learnt.
+    pub(crate) reaches: Vec<Reach>,
+}
+
+/// Addresses whose packets go to this tunnel endpoint with this VNI.
+pub(crate) struct Reach {
+    pub(crate) first: Ipv4Addr,
+    pub(crate) last: Ipv4Addr,
+    pub(crate) vtep: Ipv4Addr,
+    pub(crate) vni: Vni,
 }
 
 /// What comes in and how it goes out.
@@ -109,6 +119,12 @@ impl Machine {
             machine.domains.entry(domain).or_default();
         }
         machine
+    }
+
+    /// Whether routes that a VRF learnt lead into the VNI of whoever exported them. A Linux kernel
+    /// sends them in the VNI of the VRF that learnt them.
+    pub(crate) fn follows_exporters(&self) -> bool {
+        matches!(self.policy, Policy::Groups(_))
     }
 
     /// P1: the bridge domain a port sends into and hears.
@@ -162,6 +178,15 @@ impl Vrf {
     pub(crate) fn tunnel(&self) -> Option<(Vni, Tunnel)> {
         let vni = self.vni?;
         Some((vni, *self.tunnels.get(&vni)?))
+    }
+
+    /// Where packets for this address go by routes that were set by hand: tunnel endpoint and VNI.
+    pub(crate) fn reached(&self, address: Ipv4Addr) -> Vec<(Ipv4Addr, Vni)> {
+        let holding = self.reaches.iter().filter(|reach| {
+            let Reach { first, last, .. } = reach;
+            (first..=last).contains(&&address)
+        });
+        holding.map(|reach| (reach.vtep, reach.vni)).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What devices tell each other: P6, and who exports what.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use model::{DeviceId, RouteTarget};
 use wire::Vni;
@@ -14,6 +15,8 @@ pub(crate) struct Routes {
     island_of: BTreeMap<DeviceId, usize>,
     segments: BTreeMap<RouteTarget, BTreeSet<(DeviceId, Vni)>>,
     vrfs: BTreeMap<RouteTarget, BTreeSet<(DeviceId, Vni)>>,
+    /// Devices where the tunnels of a VRF end, by tunnel address and VNI.
+    ends: BTreeMap<(Ipv4Addr, Vni), BTreeSet<DeviceId>>,
 }
 
 impl Routes {
@@ -45,18 +48,28 @@ impl Routes {
         self.reachable(device, imports, &self.vrfs)
     }
 
+    /// Other devices where packets to this tunnel address with this VNI of a VRF arrive.
+    pub(crate) fn ends_for(&self, device: DeviceId, end: (Ipv4Addr, Vni)) -> Vec<DeviceId> {
+        let others = self.ends.get(&end).into_iter().flatten().copied();
+        others.filter(|other| *other != device && self.joined(device, *other)).collect()
+    }
+
+    /// Whether a chain of sessions joins the two.
+    fn joined(&self, one: DeviceId, other: DeviceId) -> bool {
+        self.island_of.get(&one) == self.island_of.get(&other)
+    }
+
     fn reachable(
         &self,
         device: DeviceId,
         imports: &BTreeSet<RouteTarget>,
         exporters: &BTreeMap<RouteTarget, BTreeSet<(DeviceId, Vni)>>,
     ) -> BTreeSet<(DeviceId, Vni)> {
-        let joined = |other: DeviceId| self.island_of.get(&device) == self.island_of.get(&other);
         imports
             .iter()
             .filter_map(|target| exporters.get(target))
             .flatten()
-            .filter(|(other, _)| *other != device && joined(*other))
+            .filter(|(other, _)| *other != device && self.joined(device, *other))
             .copied()
             .collect()
     }
@@ -79,6 +92,7 @@ impl Routes {
                 continue;
             };
             if announced.contains(&tunnel.local) {
+                self.ends.entry((tunnel.local, vni)).or_default().insert(device);
                 for &target in &vrf.targets.exports {
                     self.vrfs.entry(target).or_default().insert((device, vni));
                 }

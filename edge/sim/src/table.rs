@@ -1,10 +1,8 @@
 //! What the packet program does on a Linux tunnel endpoint.
 
-use std::net::Ipv4Addr;
-
 use model::Service;
 
-use crate::linux::after;
+use crate::linux::{after, blocks};
 use crate::machine::Machine;
 use crate::policy::{Endpoint, Peers, Policy, Program, Rule};
 
@@ -49,28 +47,11 @@ fn endpoint(space: &str, address: &str, words: &[&str], program: &mut Program) -
     Some(())
 }
 
-/// A table has no room for more.
-const MOST_BLOCKS: u32 = 1 << 16;
-
 fn peers(space: &str, range: &str, words: &[&str], program: &mut Program) -> Option<()> {
-    let (first, last) = range.split_once('-')?;
-    let (first, last): (Ipv4Addr, Ipv4Addr) = (first.parse().ok()?, last.parse().ok()?);
-    let vtep: Ipv4Addr = after(words, "vtep")?.parse().ok()?;
     let tag = after(words, "tag")?.parse().ok()?;
     let known = program.peers.entry(space.into()).or_default();
-    let Some(every) = after(words, "every") else {
+    for (first, last, vtep) in blocks(range, words)? {
         known.push(Peers { first, last, vtep, tag });
-        return Some(());
-    };
-    let every: u32 = every.parse().ok().filter(|every| *every > 0)?;
-    let (mut at, mut vtep) = (u32::from(first), u32::from(vtep));
-    for _ in 0..MOST_BLOCKS {
-        if at > u32::from(last) {
-            break;
-        }
-        let end = at.saturating_add(every - 1).min(last.into());
-        known.push(Peers { first: at.into(), last: end.into(), vtep: vtep.into(), tag });
-        (at, vtep) = (end.checked_add(1)?, vtep.checked_add(1)?);
     }
     Some(())
 }

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use wire::{Header, Vni};
 
 use crate::Fabric;
-use crate::machine::{Domain, Machine, Tunnel};
+use crate::machine::{Domain, Machine, Tunnel, Vrf};
 use crate::policy::{Arriving, Stamp};
 
 /// What an endpoint sends. Its Ethernet address is not looked at by anybody here.
@@ -125,16 +125,33 @@ impl Fabric {
                 }
             }
         }
-        let vrf = sender.routed_in().and_then(|vrf| sender.machine.vrfs.get(vrf));
-        if let Some(vrf) = vrf
-            && let Some((_, tunnel)) = vrf.tunnel()
-        {
-            for (other, vni) in routes.vrfs_for(sender.device, &vrf.targets.imports) {
-                if let Some(packet) = sender.wrap(tunnel, vni, Way::RoutedRemote) {
-                    self.receive(other, &packet, out);
-                }
+        for (other, vni) in self.routed_away(sender) {
+            if let Some((_, tunnel)) = sender.vrf().and_then(Vrf::tunnel)
+                && let Some(packet) = sender.wrap(tunnel, vni, Way::RoutedRemote)
+            {
+                self.receive(other, &packet, out);
             }
         }
+    }
+
+    /// The other devices that a routed frame goes to, each with the VNI it carries.
+    fn routed_away(&self, sender: &Sender<'_>) -> BTreeSet<(DeviceId, Vni)> {
+        let Some(vrf) = sender.vrf() else {
+            return BTreeSet::new();
+        };
+        let routes = self.routes();
+        let reached = sender.reached();
+        if !reached.is_empty() {
+            let ends = reached.into_iter().flat_map(|end| {
+                let devices = routes.ends_for(sender.device, end).into_iter();
+                devices.map(move |device| (device, end.1))
+            });
+            return ends.collect();
+        }
+        let own = vrf.tunnel().map(|(vni, _)| vni);
+        let learnt = routes.vrfs_for(sender.device, &vrf.targets.imports).into_iter();
+        let follows = sender.machine.follows_exporters();
+        learnt.filter(|(_, vni)| follows || Some(*vni) == own).collect()
     }
 
     /// P7: unwraps the packet and sends it on from where it lands.
@@ -175,7 +192,7 @@ impl Sender<'_> {
         let frame = Arriving { tag: self.stamp.tag, to: self.frame.to, landed: None };
         self.exit(Way::BridgedLocal).leave(self.name, &frame, out);
         let exit = self.exit(Way::RoutedLocal);
-        for vrf in self.routed_in().into_iter().flat_map(|vrf| self.known_to(vrf)) {
+        for vrf in self.known_here() {
             for domain in self.machine.routed_in(vrf) {
                 if domain != self.name {
                     exit.leave(domain, &frame, out);
@@ -192,10 +209,42 @@ impl Sender<'_> {
         vrf.filter(|_| unicast && self.domain.has_gateway)
     }
 
+    fn vrf(&self) -> Option<&Vrf> {
+        self.machine.vrfs.get(self.routed_in()?)
+    }
+
+    /// Where routes that were set by hand send the frame.
+    fn reached(&self) -> Vec<(Ipv4Addr, Vni)> {
+        match (self.vrf(), self.frame.to) {
+            (Some(vrf), To::Unicast(address, _)) => vrf.reached(address),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The VRFs of this device that know where a routed frame goes.
+    fn known_here(&self) -> BTreeSet<&SmolStr> {
+        let Some(vrf) = self.routed_in() else {
+            return BTreeSet::new();
+        };
+        let reached = self.reached();
+        if reached.is_empty() {
+            return self.known_to(vrf);
+        }
+        // By its own tunnel out and in again.
+        let leaves = self.vrf().is_some_and(|vrf| vrf.tunnel().is_some());
+        let lands = |vrf: &Vrf| {
+            vrf.tunnel().is_some_and(|(vni, tunnel)| reached.contains(&(tunnel.local, vni)))
+        };
+        let vrfs = self.machine.vrfs.iter().filter(|(_, vrf)| leaves && lands(vrf));
+        vrfs.map(|(name, _)| name).collect()
+    }
+
     /// A VRF, and those of this device whose routes it imports.
     fn known_to<'a>(&'a self, vrf: &'a SmolStr) -> BTreeSet<&'a SmolStr> {
         let mut known = BTreeSet::from([vrf]);
-        if let Some(importer) = self.machine.vrfs.get(vrf) {
+        if let Some(importer) = self.machine.vrfs.get(vrf)
+            && self.machine.follows_exporters()
+        {
             let exporters = self.machine.vrfs.iter().filter(|(_, exporter)| {
                 let exports = &exporter.targets.exports;
                 !importer.targets.imports.is_disjoint(exports)

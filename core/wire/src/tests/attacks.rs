@@ -190,7 +190,7 @@ fn ipv6_extension_headers_and_fragments_hide_nothing() {
 }
 
 #[test]
-fn ipv6_addresses_count_only_under_the_own_tenants_number() {
+fn ipv6_addresses_under_another_tenants_number_are_never_of_the_job() {
     let send = |source: Ipv6Addr, destination: Ipv6Addr| {
         Sight::workload(between(HERE, PEER, Packet::udp(source, destination, 1, 2, 8)))
     };
@@ -215,7 +215,7 @@ fn ipv6_addresses_count_only_under_the_own_tenants_number() {
               [fd8e:5b3a:71c4:11::a01:2]:1 > [fd8e:5b3a:71c4:11::a01:3]:2 udp
             source 1001 0
               [fd8e:5b3a:71c4:12::a01:2]:1 > [fd8e:5b3a:71c4:11::a01:3]:2 udp
-            destination 1001 0
+            other-job 1001 1001
               [fd8e:5b3a:71c4:11::a01:2]:1 > [fd8e:5b3a:71c4:12::a01:3]:2 udp
             destination 1001 0
               [fd8e:5b3a:71c4:11::a01:2]:1 > [fd8e:5b3a:71c4::a01:3]:2 udp

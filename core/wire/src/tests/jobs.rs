@@ -5,8 +5,8 @@ use core::net::Ipv4Addr;
 use expect_test::expect;
 
 use super::world::*;
-use crate::Mac;
 use crate::forge::{ACK, Frame, Packet, RST, SYN, at};
+use crate::{Mac, ipv6_of};
 
 #[test]
 fn roce_keeps_to_its_job_whatever_queue_pair_it_names() {
@@ -51,6 +51,32 @@ fn roce_keeps_to_its_job_whatever_queue_pair_it_names() {
               10.1.0.19:49152 > 10.1.0.2:4791 roce opcode 4 qp 17 pkey 0xffff
             roce 1002 1001
               10.255.0.4 > 10.255.0.3 vni 101001 tag 1002 10.1.0.19:49152 > 10.1.0.2:4791 roce opcode 4 qp 17 pkey 0xffff
+        "#]],
+    );
+}
+
+#[test]
+fn a_permit_finds_the_other_tenant_under_its_own_number() {
+    let (here, other) = (six(HERE), ipv6_of(BLUE, OFFERS));
+    let ask = |port| Packet::tcp(here, other, 40000, port, SYN, 16);
+    let answer = Packet::tcp(other, here, 2049, 40000, SYN | ACK, 16);
+    let answer = between(OFFERS, HERE, answer);
+    check(
+        &[
+            Sight::workload(between(HERE, OFFERS, ask(2049))),
+            Sight::workload(between(HERE, OFFERS, ask(22))),
+            Sight::fabric(answer.clone().vxlan(FAR, OWN, VNI, 1002)),
+            Sight::local(1002, answer),
+        ],
+        &expect![[r#"
+            permit 1001 1002
+              [fd8e:5b3a:71c4:11::a01:2]:40000 > [fd8e:5b3a:71c4:12::a01:13]:2049 tcp
+            other-job 1001 1002
+              [fd8e:5b3a:71c4:11::a01:2]:40000 > [fd8e:5b3a:71c4:12::a01:13]:22 tcp
+            permit 1002 1001
+              10.255.0.4 > 10.255.0.3 vni 101001 tag 1002 [fd8e:5b3a:71c4:12::a01:13]:2049 > [fd8e:5b3a:71c4:11::a01:2]:40000 tcp
+            permit 1002 1001
+              [fd8e:5b3a:71c4:12::a01:13]:2049 > [fd8e:5b3a:71c4:11::a01:2]:40000 tcp
         "#]],
     );
 }

@@ -85,6 +85,7 @@ fn mac_of(address: Ipv4Addr) -> Mac {
 
 fn packets(from: Ipv4Addr, to: Ipv4Addr) -> Vec<Packet> {
     let (from6, to6) = (ipv6_of(17, from), ipv6_of(17, to));
+    let (theirs, others) = (ipv6_of(18, from), ipv6_of(18, to));
     let bth = Bth { opcode: 4, pkey: 0xffff, destination_qp: 17, version: 0 };
     let (first, last) = Packet::udp(from, to, 5000, 6000, 120).fragments(64);
     vec![
@@ -103,6 +104,9 @@ fn packets(from: Ipv4Addr, to: Ipv4Addr) -> Vec<Packet> {
         last,
         Packet::udp(from6, to6, 49152, 443, 40),
         Packet::tcp(from6, to6, 40000, 2049, ACK, 0),
+        Packet::tcp(from6, others, 40000, 2049, SYN, 0),
+        Packet::tcp(theirs, to6, 2049, 40000, ACK, 0),
+        Packet::udp(theirs, to6, 49152, 443, 40),
         Packet::roce(from6, to6, 49152, bth, 64),
         Packet::echo(from6, to6, 56),
         Packet::icmp(from6, to6, 134, 0, 16),

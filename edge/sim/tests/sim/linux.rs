@@ -11,7 +11,9 @@ fn check(change: impl FnOnce(World) -> World, expect: Expect) {
 #[test]
 fn p1_a_port_of_another_bridge_hears_nothing_there_because_of_its_tag() {
     check(
-        |world| world.swap("leaf-1 linux", "link swp1 master br1001", "link swp1 master br2001"),
+        |world| {
+            world.swap("leaf-1 linux", "link swp1 master br1001 mtu", "link swp1 master br2001 mtu")
+        },
         expect![[r#"
             cuts train-1 -> train-2
             cuts train-2 -> train-1
@@ -24,7 +26,7 @@ fn p1_a_port_of_another_bridge_hears_everything_there_if_the_table_lets_it() {
     check(
         |world| {
             world
-                .swap("leaf-1 linux", "link swp1 master br1001", "link swp1 master br2001")
+                .swap("leaf-1 linux", "link swp1 master br1001 mtu", "link swp1 master br2001 mtu")
                 .drop("leaf-1 table", "default drop")
         },
         expect![[r#"
@@ -107,12 +109,20 @@ fn p4_a_bridge_with_a_second_tunnel_is_in_both_segments() {
 }
 
 #[test]
-fn p4_routes_of_one_device_leak_by_targets_as_those_of_two_do() {
+fn p4_an_import_leads_into_no_other_tenants_vrf_be_it_here_or_elsewhere() {
+    let import = "router bgp 4200000001 vrf t17\n address-family l2vpn evpn\n  route-target import 65000:50018\n";
+    let open = |world: World| world.erase("leaf-1 table").erase("leaf-2 table");
+    let with = differences(Side::Frr, Side::Frr, |world| open(world).add("leaf-1 frr", import));
+    assert_eq!(with, differences(Side::Frr, Side::Frr, open));
+}
+
+#[test]
+fn p4_a_reach_leads_into_another_tenants_vrf_of_the_same_device() {
     check(
         |world| {
-            world.erase("leaf-1 table").add(
-                "leaf-1 frr",
-                "router bgp 4200000001 vrf t17\n address-family l2vpn evpn\n  route-target import 65000:50018\n",
+            world.drop("leaf-1 table", "default drop").add(
+                "leaf-1 linux",
+                "reach 10.9.0.11-10.9.0.11 vrf t17 vtep 10.255.0.1 vni 50018\n",
             )
         },
         expect![[r#"
@@ -120,9 +130,21 @@ fn p4_routes_of_one_device_leak_by_targets_as_those_of_two_do() {
             opens serve-1 -> train-1: any
             opens train-1 -> serve-1: any
             opens train-1 -> store-1: any
-            cuts serve-1 -> serve-2
-            cuts store-1 -> store-2
-            cuts train-1 -> train-2
+        "#]],
+    );
+}
+
+#[test]
+fn p4_a_reach_takes_an_address_away_from_what_was_learnt() {
+    check(
+        |world| {
+            world.add("leaf-1 table", "permit t17 1001 1002 tcp 2049\n").add(
+                "leaf-1 linux",
+                "reach 10.1.0.21-10.1.0.21 vrf t17 vtep 10.255.0.2 vni 50018\n",
+            )
+        },
+        expect![[r#"
+            opens serve-1 -> train-1: answer tcp 2049
         "#]],
     );
 }
@@ -262,25 +284,22 @@ permit t17 1001 2001 tcp 2049
 const PROVIDER: &str = "peers t18 10.1.0.11-10.1.0.11 vtep 10.255.0.1 tag 1001
 permit t18 1001 2001 tcp 2049
 ";
-const IMPORT_T18: &str = "router bgp 4200000001 vrf t17
- address-family l2vpn evpn
-  route-target import 65000:50018
-";
-const IMPORT_T17: &str = "router bgp 4200000002 vrf t18
- address-family l2vpn evpn
-  route-target import 65000:50017
-";
+const REACH_T18: &str = "reach 10.9.0.12-10.9.0.12 vrf t17 vtep 10.255.0.2 vni 50018\n";
+const REACH_T17: &str = "reach 10.1.0.11-10.1.0.11 vrf t18 vtep 10.255.0.1 vni 50017\n";
+
+/// Both tenants' tables and routes allow the client at the first leaf to ask at the second.
+fn consented(world: World) -> World {
+    world
+        .add("leaf-1 table", CLIENT)
+        .add("leaf-1 linux", REACH_T18)
+        .add("leaf-2 table", PROVIDER)
+        .add("leaf-2 linux", REACH_T17)
+}
 
 #[test]
 fn p9_a_consent_of_two_tenants_opens_its_service_between_two_devices() {
     check(
-        |world| {
-            world
-                .add("leaf-1 table", CLIENT)
-                .add("leaf-1 frr", IMPORT_T18)
-                .add("leaf-2 table", PROVIDER)
-                .add("leaf-2 frr", IMPORT_T17)
-        },
+        consented,
         expect![[r#"
             opens store-2 -> train-1: answer tcp 2049
             opens train-1 -> store-2: ask tcp 2049
@@ -292,12 +311,11 @@ fn p9_a_consent_of_two_tenants_opens_its_service_between_two_devices() {
 fn p8_what_comes_out_of_a_tunnel_is_permitted_in_the_space_where_it_landed() {
     check(
         |world| {
-            world
-                .add("leaf-1 table", CLIENT)
-                .add("leaf-1 frr", IMPORT_T18)
-                .add("leaf-2 table", PROVIDER)
-                .add("leaf-2 frr", IMPORT_T17)
-                .swap("leaf-2 table", "endpoint t18 10.9.0.12", "endpoint t17 10.9.0.12")
+            consented(world).swap(
+                "leaf-2 table",
+                "endpoint t18 10.9.0.12",
+                "endpoint t17 10.9.0.12",
+            )
         },
         expect![[r#"
             turns store-2 -> store-1: flood
@@ -311,17 +329,29 @@ fn p9_without_the_clients_side_the_client_cannot_ask_though_the_provider_would_h
     check(
         |world| {
             world
-                .add("leaf-1 frr", IMPORT_T18)
+                .add("leaf-1 linux", REACH_T18)
                 .add("leaf-2 table", PROVIDER)
-                .add("leaf-2 frr", IMPORT_T17)
+                .add("leaf-2 linux", REACH_T17)
         },
         expect![[""]],
     );
 }
 
 #[test]
-fn p9_without_the_import_a_permit_opens_nothing() {
+fn p4_without_the_reach_a_permit_opens_nothing() {
     check(|world| world.add("leaf-1 table", CLIENT).add("leaf-2 table", PROVIDER), expect![[""]]);
+}
+
+#[test]
+fn p4_a_reach_behind_another_tunnel_endpoint_or_in_another_vni_leads_nowhere() {
+    for wrong in ["vtep 10.255.0.9 vni 50018", "vtep 10.255.0.2 vni 50017"] {
+        check(
+            |world| consented(world).swap("leaf-1 linux", "vtep 10.255.0.2 vni 50018", wrong),
+            expect![[r#"
+                opens store-2 -> train-1: answer tcp 2049
+            "#]],
+        );
+    }
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! A lab that is gone after the test, however that ends, and the program that works on it.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use lab::{Lab, Spec, Workload};
+
+/// A step that takes longer hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
+
+pub(crate) struct Standing {
+    name: String,
+    lab: Lab,
+}
+
+impl Standing {
+    /// Two leaves, one spine.
+    pub(crate) fn up(kind: &str, tenants: u16) -> Self {
+        let name = format!("d{}{kind}", std::process::id());
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_bulkhead"));
+        let spec = Spec { name: name.clone(), leaves: 2, spines: 1, tenants, program };
+        let lab = Lab::up(&spec, &mut |_| {}).unwrap();
+        Self { name, lab }
+    }
+
+    pub(crate) fn workload(&self, name: &str) -> &Workload {
+        self.workloads().iter().find(|one| one.name == name).unwrap()
+    }
+
+    /// The program with what every command on this lab needs.
+    pub(crate) fn bulkhead(&self, command: &[&str]) -> Command {
+        let mut bulkhead = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+        bulkhead.args(command).arg(self.documents());
+        bulkhead.arg("--ca").arg(self.authority()).arg("--state").arg(self.state());
+        bulkhead.stdin(Stdio::null());
+        bulkhead
+    }
+
+    /// Whether it went well, and what it said.
+    pub(crate) fn ask(&self, command: &[&str]) -> (Option<i32>, String) {
+        let output = self.bulkhead(command).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    }
+
+    /// How the agent of a device is, if it answers.
+    pub(crate) fn status(&self, device: &str) -> Option<agent::Status> {
+        let fleet = agent::Fleet::open(&self.authority()).unwrap();
+        let mut statuses = fleet.statuses().into_iter();
+        statuses.find(|(name, _)| name.as_str() == device)?.1.ok()
+    }
+}
+
+impl Deref for Standing {
+    type Target = Lab;
+
+    fn deref(&self) -> &Lab {
+        &self.lab
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        // The test says what went wrong; this only cleans up.
+        let _ = Lab::remove(&self.name);
+    }
+}
+
+/// Waits until it is so.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "this does not come: {what}");
+        sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,301 @@
+//! The verifier's answer is what packets do, on real parts: random plans with one hole each are
+//! held by FRR, the kernel and the packet program, and what the verifier says of the texts that
+//! they say they hold is what becomes of real frames (docs/oracle.md).
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
+mod ground;
+mod packets;
+mod truth;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::{Duration, Instant};
+
+use cases::{Chance, HOLES, Hole, World, at_random, from_documents};
+use ground::Ground;
+use model::{Artifact, Dialect};
+use packets::{Arena, Passed};
+use truth::{Truth, by_packets, by_verifier, is_beyond_the_oracle};
+use verify::Finding;
+
+/// Two leaves with four ports each; the work on them is another one in every world.
+const FLEET: &str = "apiVersion: bulkhead.dev/v1
+kind: Fleet
+metadata: {name: small}
+spec:
+  models:
+    nodes:
+      box: {gpu: {product: H100-80GB, board: HGX-H100/H200-8GPU}, gpus: 2, nics: {count: 2, rate: 400Gbps}}
+  sites:
+  - name: s
+    jurisdiction: NL
+    kind: core
+    pods:
+    - name: p
+      dialect: frr
+      leaves: [{name: leaf-0}, {name: leaf-1}]
+      spines: [{name: spine-0}]
+      nodes:
+      - {name: n0, model: box, leaf: leaf-0}
+      - {name: n1, model: box, leaf: leaf-1}
+      - {name: n2, model: box, leaf: leaf-0}
+      - {name: n3, model: box, leaf: leaf-1}
+";
+
+/// How many worlds are compared, unless the environment says otherwise.
+const ROUNDS: usize = 50;
+/// How long packets may differ from what they should do: routes come a moment after they are
+/// announced.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+#[test]
+fn on_real_parts_the_verifier_says_what_packets_do() {
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let rounds = std::env::var("ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
+    let first = std::env::var("SEED").map_or(0, |seed| seed.parse().unwrap());
+    let sound = world(0);
+    let mut ground = Ground::raise(&sound.documents);
+    let mut arena = Arena::open(&ground.lab);
+    let mut tally = Tally::default();
+    for seed in first.. {
+        if tally.compared >= rounds {
+            break;
+        }
+        let began = Instant::now();
+        let outcome = round(seed, &mut ground, &mut arena);
+        println!("seed {seed}, {:.1} s: {outcome:?}", began.elapsed().as_secs_f64());
+        tally.note(outcome);
+    }
+    println!("{}built again {} times", tally.report(), ground.rebuilt());
+    assert!(tally.differing.is_empty(), "{}", tally.differing.join("\n"));
+    let hit = (tally.crossing > 0 && tally.severed > 0) || rounds < ROUNDS;
+    assert!(hit, "no hole let anything cross, or none severed anything: {}", tally.report());
+}
+
+/// What became of one world.
+#[derive(Debug)]
+enum Outcome {
+    /// Nothing was to be cut.
+    Whole,
+    /// The verifier does not know a line, so it says no more about the text.
+    Unknown,
+    /// A device would not hold the text.
+    Refused(String),
+    /// Packets did what the verifier says.
+    Agreed(Truth),
+    /// They did so on a fabric that had held nothing before.
+    Stale(String),
+    /// They did not, and why is known.
+    Known(&'static str),
+    /// They did not; perhaps only in that fewer of them met that must.
+    Differed { fewer: bool, how: String },
+}
+
+/// What is known to differ, in docs/oracle.md with its reason: when a line that begins so is cut,
+/// more is severed than the verifier says. Nothing ever crosses more.
+const KNOWN: [(&str, &str); 3] = [
+    ("vxlan ", "FRR tells others the tunnel's address as the way to its endpoints"),
+    ("endpoint ", "the packet program drops what comes from another Ethernet address"),
+    ("ip address ", "a network that is on two interfaces is reached by one of them"),
+];
+
+#[derive(Default)]
+struct Tally {
+    compared: usize,
+    crossing: usize,
+    severed: usize,
+    unknown: usize,
+    refused: BTreeMap<String, usize>,
+    known: BTreeMap<&'static str, usize>,
+    stale: Vec<String>,
+    differing: Vec<String>,
+}
+
+fn round(seed: u64, ground: &mut Ground, arena: &mut Arena) -> Outcome {
+    let world = world(seed);
+    let Some(cutting) = cut(seed, &world) else { return Outcome::Whole };
+    if findings(&world, &cutting.artifacts).iter().any(is_beyond_the_oracle) {
+        return Outcome::Unknown;
+    }
+    match compare(&world, &cutting, ground, arena) {
+        // What a fabric learnt under earlier plans may be in the way: from nothing it must be so.
+        Outcome::Differed { fewer: true, .. } => {
+            ground.rebuild(arena);
+            match compare(&world, &cutting, ground, arena) {
+                Outcome::Agreed(_) => Outcome::Stale(cutting.what),
+                Outcome::Differed { fewer: true, how } => match known(&cutting.before) {
+                    Some(why) => Outcome::Known(why),
+                    None => Outcome::Differed { fewer: true, how },
+                },
+                outcome => outcome,
+            }
+        }
+        Outcome::Refused(why) => {
+            // Whatever a device refused, it takes what is sound.
+            if ground.hold(&world.plan.fleet, &world.artifacts).is_err() {
+                ground.rebuild(arena);
+            }
+            Outcome::Refused(why)
+        }
+        outcome => outcome,
+    }
+}
+
+/// Has the fabric hold the texts, and compares what the verifier says of them with what packets do.
+fn compare(world: &World, cutting: &Cutting, ground: &mut Ground, arena: &mut Arena) -> Outcome {
+    let fleet = &world.plan.fleet;
+    if let Err(why) = ground.hold(fleet, &cutting.artifacts) {
+        return Outcome::Refused(why);
+    }
+    ground.settle(fleet);
+    let observed = ground.observed(fleet).unwrap();
+    let found = findings(world, &observed);
+    if found.iter().any(is_beyond_the_oracle) {
+        return Outcome::Unknown;
+    }
+    let said = by_verifier(&found);
+    let done = until_equal(world, arena, &observed, &said);
+    if said == done {
+        return Outcome::Agreed(said);
+    }
+    let how = format!(
+        "{}\nthe verifier: {said:?}\npackets: {done:?}\n{}\n",
+        cutting.what,
+        sentences(world, &found)
+    );
+    Outcome::Differed { fewer: is_only_severed(&said, &done), how }
+}
+
+fn known(before: &str) -> Option<&'static str> {
+    let known = KNOWN.iter().find(|(begin, _)| before.trim_start().starts_with(begin));
+    known.map(|(_, why)| *why)
+}
+
+/// Whether packets cross as the verifier says, and only fewer of them meet that must.
+fn is_only_severed(said: &Truth, done: &Truth) -> bool {
+    said.crossings == done.crossings
+        && said.severed.is_subset(&done.severed)
+        && said.unmet.is_subset(&done.unmet)
+}
+
+/// What packets do. A frame may be lost, and a route may be late, so that a difference is looked
+/// at again.
+fn until_equal(world: &World, arena: &mut Arena, observed: &[Artifact], said: &Truth) -> Truth {
+    let begin = Instant::now();
+    loop {
+        let mut passed = Passed::default();
+        arena.play(observed, &mut passed);
+        let Passed { meetings, conversations } = &passed;
+        let done = by_packets(&world.owners, &arena.ports(), meetings, conversations);
+        if done == *said || begin.elapsed() > PATIENCE {
+            return done;
+        }
+    }
+}
+
+fn world(seed: u64) -> World {
+    let documents = cases::documents(&mut Chance::new(seed));
+    let (_, work) = documents.split_once("---").unwrap();
+    from_documents(&format!("{FLEET}---{work}")).unwrap()
+}
+
+/// The texts with one hole.
+struct Cutting {
+    artifacts: Vec<Artifact>,
+    /// The line that stood there.
+    before: String,
+    /// What was done, for people.
+    what: String,
+}
+
+/// Cuts by turns any word of any line, and one of the holes
+/// that have a name.
+fn cut(seed: u64, world: &World) -> Option<Cutting> {
+    let mut chance = Chance::new(seed ^ 0xfab1c);
+    if seed.is_multiple_of(2) {
+        let mut artifacts = world.artifacts.clone();
+        let cut = at_random(&mut artifacts, &mut chance)?;
+        let artifact = &artifacts[cut.artifact];
+        let device = world.plan.fleet.device_name(artifact.device);
+        let (before, after) = (cut.before, cut.after);
+        let what =
+            format!("seed {seed}, {device} {}: {before:?} became {after:?}", artifact.dialect);
+        return Some(Cutting { artifacts, before, what });
+    }
+    let spoken = |hole: &&Hole| hole.dialect != Dialect::Nxos;
+    let kinds: Vec<&Hole> = HOLES.into_iter().flatten().filter(spoken).collect();
+    // Few worlds see holes of all dialects, because the steps between two of them are wide.
+    let first = (seed / 2 * 11) as usize % kinds.len();
+    let turns = kinds.iter().cycle().skip(first).take(kinds.len());
+    let (hole, wound) = turns
+        .filter_map(|hole| Some((hole, hole.cut(world, &mut chance)?)))
+        .find(|(_, wound)| !findings(world, &wound.artifacts).iter().any(is_beyond_the_oracle))?;
+    let device = world.plan.fleet.device_name(wound.device);
+    let what = format!(
+        "seed {seed}, {device}: {}: {:?} became {:?}",
+        hole.name, wound.before, wound.after
+    );
+    Some(Cutting { artifacts: wound.artifacts, before: wound.before, what })
+}
+
+fn findings(world: &World, artifacts: &[Artifact]) -> Vec<Finding> {
+    verify::findings(&world.plan.fleet, &world.owners, artifacts)
+}
+
+fn sentences(world: &World, found: &[Finding]) -> String {
+    found.iter().map(|finding| format!("{}\n", finding.sentence(&world.plan.fleet))).collect()
+}
+
+impl Tally {
+    fn note(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Whole => {}
+            Outcome::Unknown => self.unknown += 1,
+            Outcome::Refused(why) => *self.refused.entry(without_numbers(&why)).or_default() += 1,
+            Outcome::Agreed(truth) => {
+                self.compared += 1;
+                self.crossing += usize::from(!truth.crossings.is_empty());
+                self.severed += usize::from(!truth.severed.is_empty());
+            }
+            Outcome::Known(why) => {
+                self.compared += 1;
+                *self.known.entry(why).or_default() += 1;
+            }
+            Outcome::Stale(what) => {
+                self.compared += 1;
+                self.stale.push(what);
+            }
+            Outcome::Differed { how, .. } => {
+                self.compared += 1;
+                self.differing.push(how);
+            }
+        }
+    }
+
+    fn report(&self) -> String {
+        let Self { compared, crossing, severed, unknown, refused, known, stale, .. } = self;
+        let mut report = format!(
+            "{compared} compared: {crossing} with crossings, {severed} with severed jobs; \
+             {unknown} skipped for a line unknown or contradicted\n"
+        );
+        for (why, times) in known {
+            let _ = writeln!(report, "{times:5} known to differ: {why}");
+        }
+        for what in stale {
+            let _ = writeln!(report, "as said only on a fabric that held nothing before: {what}");
+        }
+        report.push_str("refused by devices:\n");
+        for (why, times) in refused {
+            let _ = writeln!(report, "{times:5} {why}");
+        }
+        report
+    }
+}
+
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_ascii_digit()).collect()
+}

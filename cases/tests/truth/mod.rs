@@ -1,0 +1,125 @@
+//! What can happen in a world, said in one way by the verifier and by packets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Consent, DeviceId, JobName, Owners, Port};
+use sim::{Pair, Passing};
+use verify::{Endpoint, Finding, Severed, Talk, Weakness};
+
+/// An owner: a job, or a port of nobody's.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Who {
+    Job(JobName),
+    Nobody(DeviceId, Port),
+}
+
+/// What can happen in a world.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Truth {
+    /// Owners whose packets reach others without consent.
+    pub(crate) crossings: BTreeSet<(Who, Who)>,
+    /// Jobs of which two members cannot meet.
+    pub(crate) severed: BTreeSet<JobName>,
+    /// Consents of which two members cannot meet.
+    pub(crate) unmet: BTreeSet<Consent>,
+}
+
+/// A text with a line that nobody knows, or one that contradicts itself, is refused as it is:
+/// what a device would make of it is not for us to say.
+pub(crate) fn is_beyond_the_oracle(finding: &Finding) -> bool {
+    matches!(
+        finding,
+        Finding::Weak(weak) if matches!(
+            weak.weakness,
+            Weakness::UnknownLine { .. } | Weakness::Contradiction { .. }
+        )
+    )
+}
+
+pub(crate) fn by_verifier(findings: &[Finding]) -> Truth {
+    let mut truth = Truth::default();
+    for finding in findings {
+        match finding {
+            Finding::Breach(breach) => {
+                truth.crossings.insert((who(&breach.from), who(&breach.to)));
+            }
+            Finding::Severed(Severed { from, to, talk, .. }) => {
+                let (Some(a), Some(b)) = (from.owner.clone(), to.owner.clone()) else { continue };
+                match talk {
+                    Talk::Any if (from.device, from.port) != (to.device, to.port) => {
+                        truth.severed.insert(a);
+                    }
+                    Talk::Ask(service) => {
+                        truth.unmet.insert(Consent { client: a, provider: b, service: *service });
+                    }
+                    Talk::Answer(service) => {
+                        truth.unmet.insert(Consent { client: b, provider: a, service: *service });
+                    }
+                    Talk::Any | Talk::Flood => {}
+                }
+            }
+            Finding::Weak(_) => {}
+        }
+    }
+    truth
+}
+
+/// What packets did: between which ports anything passed that an attacker can think of, and what
+/// passed of those that said the truth about themselves.
+pub(crate) fn by_packets(
+    owners: &Owners,
+    ports: &BTreeSet<(DeviceId, Port)>,
+    meetings: &BTreeMap<Pair, Passing>,
+    conversations: &BTreeMap<Pair, Passing>,
+) -> Truth {
+    let owner = |port: &(DeviceId, Port)| match owners.ports.get(port) {
+        Some(job) => Who::Job(job.clone()),
+        None => Who::Nobody(port.0, port.1),
+    };
+    let mut truth = Truth::default();
+    for (Pair { from, to }, passing) in meetings {
+        let (from, to) = (owner(from), owner(to));
+        if from != to && !is_consented(owners, &from, &to, passing) {
+            truth.crossings.insert((from, to));
+        }
+    }
+    let nothing = Passing::default();
+    for from in ports {
+        for to in ports.iter().filter(|to| *to != from) {
+            let (Who::Job(a), Who::Job(b)) = (owner(from), owner(to)) else { continue };
+            let passing = conversations.get(&Pair { from: *from, to: *to }).unwrap_or(&nothing);
+            if a == b && !passing.any {
+                truth.severed.insert(a.clone());
+            }
+            for consent in &owners.consents {
+                let asks = consent.client == a && consent.provider == b;
+                let answers = consent.client == b && consent.provider == a;
+                let met =
+                    |services: &BTreeSet<_>| passing.any || services.contains(&consent.service);
+                if (asks && !met(&passing.asks)) || (answers && !met(&passing.answers)) {
+                    truth.unmet.insert(consent.clone());
+                }
+            }
+        }
+    }
+    truth
+}
+
+fn who(endpoint: &Endpoint) -> Who {
+    match &endpoint.owner {
+        Some(job) => Who::Job(job.clone()),
+        None => Who::Nobody(endpoint.device, endpoint.port),
+    }
+}
+
+fn is_consented(owners: &Owners, from: &Who, to: &Who, passing: &Passing) -> bool {
+    let (Who::Job(from), Who::Job(to)) = (from, to) else { return false };
+    let agreed = |client: &JobName, provider: &JobName, service| {
+        let consent = Consent { client: client.clone(), provider: provider.clone(), service };
+        owners.consents.contains(&consent)
+    };
+    !passing.flood
+        && !passing.any
+        && passing.asks.iter().all(|service| agreed(from, to, *service))
+        && passing.answers.iter().all(|service| agreed(to, from, *service))
+}

@@ -1,0 +1,301 @@
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use model::Dialect;
+
+use crate::lines::{Line, lines};
+use crate::run::Run;
+
+/// One statement that only one of two texts makes.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Difference {
+    /// Whether it is missing in what is held, or too much.
+    pub is_missing: bool,
+    /// The blocks it stands in, outermost first; none in dialects without blocks.
+    pub blocks: Vec<String>,
+    /// The statement, its words one space apart.
+    pub statement: String,
+    /// Its line: in the text that was sent if it is missing, in what is held otherwise.
+    pub line: u32,
+}
+
+/// What a device holds otherwise than it was sent, statement by statement: first what is too much,
+/// then what is missing, each in the order of its lines. Neither the order of statements matters,
+/// nor how often one stands there, nor do lines that are none of our business (names, logs,
+/// versions).
+///
+/// The line that opens a block is a statement of the block around it. So a whole block that only
+/// one text has is one difference for its opening line, with the blocks around it as `blocks`,
+/// followed by one for each statement inside of it, with the opening line as the last of `blocks`;
+/// whoever removes the block by its opening line need not remove what is inside. A block that both
+/// have is never a difference, whatever is missing inside of it. FRR's `vrf t17` is a block and no
+/// statement: FRR has one for every VRF that it sees.
+///
+/// Runs of addresses (`peers` of a table, `reach` of a Linux device) are compared by what they
+/// stand for: however a device divides or joins them, and with or without `every`, they are equal.
+/// What differs is said in runs of the longest length, without `every`. A table that names an
+/// endpoint of the device need not name it as a peer behind the device itself, and may.
+#[must_use]
+pub fn differences(dialect: Dialect, sent: &str, held: &str) -> Vec<Difference> {
+    let (sent, held) = (Said::new(dialect, sent), Said::new(dialect, held));
+    let mut differences = held.without(&sent, false);
+    differences.extend(sent.without(&held, true));
+    differences
+}
+
+/// All that a text says, so that two of them can be compared.
+#[derive(Default)]
+struct Said {
+    /// The opening lines of the blocks around a statement and the statement, a line each, and
+    /// where it stands first.
+    statements: BTreeMap<String, u32>,
+    /// Addresses that stand in runs, by all that is said about them, in their order.
+    runs: BTreeMap<About, Vec<Stretch>>,
+}
+
+/// What a line says about the addresses of a run that are behind one tunnel endpoint.
+#[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
+struct About {
+    /// The words before the run.
+    before: String,
+    /// The words between the run and the tunnel endpoint, the word `vtep` included.
+    between: String,
+    vtep: Ipv4Addr,
+    /// The words after the tunnel endpoint, without `every`.
+    after: String,
+}
+
+/// Addresses from the first to the last, and the line that names the first.
+#[derive(Clone, Copy)]
+struct Stretch {
+    first: u32,
+    last: u32,
+    line: u32,
+}
+
+impl Said {
+    fn new(dialect: Dialect, text: &str) -> Self {
+        match dialect {
+            Dialect::Frr | Dialect::Nxos => Self::in_blocks(dialect, text),
+            Dialect::Linux | Dialect::Table => Self::in_lines(text),
+        }
+    }
+
+    /// A line stands in the block of the nearest line above that is indented less.
+    fn in_blocks(dialect: Dialect, text: &str) -> Self {
+        let mut said = Self::default();
+        let mut path = String::new();
+        let mut open: Vec<(usize, usize)> = Vec::new(); // indent of a line, length of the path before it
+        for line in lines(text).filter(|line| is_compared(dialect, line.text)) {
+            while let Some(&(indent, before)) = open.last()
+                && indent >= line.indent
+            {
+                path.truncate(before);
+                open.pop();
+            }
+            open.push((line.indent, path.len()));
+            if !path.is_empty() {
+                path.push('\n');
+            }
+            push_words(&line, &mut path);
+            // FRR has a block for every VRF that it sees, whether it was told about it or not.
+            if !(dialect == Dialect::Frr && line.indent == 0 && line.text.starts_with("vrf ")) {
+                said.state(path.clone(), line.number);
+            }
+        }
+        said
+    }
+
+    fn in_lines(text: &str) -> Self {
+        let mut said = Self::default();
+        let is_said = |line: &Line<'_>| !line.text.is_empty() && !line.text.starts_with('#');
+        for line in lines(text).filter(is_said) {
+            match run(&line) {
+                Some((about, run)) => said.stretches(&about, run, line.number),
+                None => {
+                    let mut words = String::with_capacity(line.text.len());
+                    push_words(&line, &mut words);
+                    said.state(words, line.number);
+                }
+            }
+        }
+        said.runs.values_mut().for_each(join);
+        said.forget_own_peers(text);
+        said
+    }
+
+    /// Takes endpoints of the device out of the peers that are behind the device itself: the
+    /// packet program keeps one record for an address.
+    fn forget_own_peers(&mut self, text: &str) {
+        let word = |line: &Line<'_>| match line.words().as_slice() {
+            ["vtep", at] => at.parse().ok(),
+            _ => None,
+        };
+        let Some(vtep) = lines(text).find_map(|line| word(&line)) else { return };
+        let mut own: BTreeMap<About, Vec<Stretch>> = BTreeMap::new();
+        for line in lines(text) {
+            if let Some((about, address)) = endpoint(&line, vtep) {
+                let stretch = Stretch { first: address, last: address, line: line.number };
+                own.entry(about).or_default().push(stretch);
+            }
+        }
+        for (about, mut endpoints) in own {
+            join(&mut endpoints);
+            if let Some(peers) = self.runs.get_mut(&about) {
+                *peers = remainder(peers, &endpoints);
+            }
+        }
+    }
+
+    fn state(&mut self, statement: String, line: u32) {
+        self.statements.entry(statement).or_insert(line);
+    }
+
+    fn stretches(&mut self, about: &About, run: Run, line: u32) {
+        for (first, last, vtep) in run.blocks() {
+            let about = About { vtep, ..about.clone() };
+            self.runs.entry(about).or_default().push(Stretch { first, last, line });
+        }
+    }
+
+    /// What this text says and the other does not, in the order of its lines.
+    fn without(&self, other: &Self, is_missing: bool) -> Vec<Difference> {
+        let statements = self
+            .statements
+            .iter()
+            .filter(|(path, _)| !other.statements.contains_key(*path))
+            .map(|(path, &line)| statement(path, line, is_missing));
+        let runs = self.runs.iter().flat_map(|(about, ours)| {
+            let theirs = other.runs.get(about).map_or(&[][..], Vec::as_slice);
+            let rest = remainder(ours, theirs).into_iter();
+            rest.map(move |stretch| about.difference(stretch, is_missing))
+        });
+        let mut differences: Vec<Difference> = statements.chain(runs).collect();
+        differences.sort_by_key(|difference| difference.line);
+        differences
+    }
+}
+
+fn statement(path: &str, line: u32, is_missing: bool) -> Difference {
+    let mut blocks: Vec<String> = path.split('\n').map(String::from).collect();
+    let statement = blocks.pop().unwrap_or_default();
+    Difference { is_missing, blocks, statement, line }
+}
+
+impl About {
+    fn difference(&self, stretch: Stretch, is_missing: bool) -> Difference {
+        let Self { before, between, vtep, after } = self;
+        let [first, last] = [stretch.first, stretch.last].map(Ipv4Addr::from);
+        let statement = format!("{before} {first}-{last} {between} {vtep} {after}");
+        Difference { is_missing, blocks: Vec::new(), statement, line: stretch.line }
+    }
+}
+
+/// What no two devices with the same policy need to have in common, by how a line begins; and the
+/// ends of blocks, which say nothing that the indentation does not.
+const NOT_COMPARED: &[&str] = &[
+    "frr version",
+    "hostname",
+    "log",
+    "service integrated-vtysh-config",
+    "exit",
+    "exit-vrf",
+    "exit-address-family",
+    "exit-vni",
+    "end",
+    "line vty",
+    // With `frr defaults datacenter` it is so without being said.
+    "no bgp ebgp-requires-policy",
+    // What the kernel does, as FRR sees it: nothing that FRR was told.
+    "no ip forwarding",
+    "no ipv6 forwarding",
+    // FRR says by itself which namespace a VRF is.
+    "netns",
+];
+
+fn is_compared(dialect: Dialect, text: &str) -> bool {
+    let begins = |words: &&str| {
+        text.strip_prefix(*words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let is_comment = text.is_empty() || text.starts_with('!');
+    let is_passed_over = dialect == Dialect::Frr && NOT_COMPARED.iter().any(begins);
+    !is_comment && !is_passed_over
+}
+
+fn push_words(line: &Line<'_>, out: &mut String) {
+    for (place, word) in line.text.split_ascii_whitespace().enumerate() {
+        if place > 0 {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+}
+
+/// A line about a run of addresses. One that is not written well is a statement like any other.
+fn run(line: &Line<'_>) -> Option<(About, Run)> {
+    let words = line.words();
+    let (before, addresses, between, rest) = match words.as_slice() {
+        ["peers", space, addresses, "vtep", rest @ ..] => {
+            (format!("peers {space}"), addresses, String::from("vtep"), rest)
+        }
+        ["reach", addresses, "vrf", vrf, "vtep", rest @ ..] => {
+            (String::from("reach"), addresses, format!("vrf {vrf} vtep"), rest)
+        }
+        _ => return None,
+    };
+    let (run, after) = match rest {
+        [vtep, "every", every, after @ ..] => (Run::read(addresses, vtep, Some(every)), after),
+        [vtep, after @ ..] => (Run::read(addresses, vtep, None), after),
+        [] => return None,
+    };
+    let run = run.ok()?;
+    Some((About { before, between, vtep: run.vtep, after: after.join(" ") }, run))
+}
+
+/// An endpoint of a table, as the peer behind this tunnel endpoint that it also is.
+fn endpoint(line: &Line<'_>, vtep: Ipv4Addr) -> Option<(About, u32)> {
+    let words = line.words();
+    let ["endpoint", space, address, .., "tag", tag] = words.as_slice() else { return None };
+    let about = About {
+        before: format!("peers {space}"),
+        between: "vtep".into(),
+        vtep,
+        after: format!("tag {tag}"),
+    };
+    Some((about, u32::from(address.parse::<Ipv4Addr>().ok()?)))
+}
+
+/// Sorts stretches, and joins those that touch or overlap.
+fn join(stretches: &mut Vec<Stretch>) {
+    stretches.sort_by_key(|stretch| (stretch.first, stretch.line));
+    stretches.dedup_by(|next, kept| {
+        let touches = kept.last == u32::MAX || next.first <= kept.last + 1;
+        if touches {
+            kept.last = kept.last.max(next.last);
+        }
+        touches
+    });
+}
+
+/// The addresses of one list that are not in the other. Both are joined.
+fn remainder(ours: &[Stretch], theirs: &[Stretch]) -> Vec<Stretch> {
+    let mut rest = Vec::new();
+    let mut theirs = theirs.iter().peekable();
+    for &stretch in ours {
+        let mut left = Some(stretch);
+        while let (Some(here), Some(&&other)) = (left, theirs.peek())
+            && other.first <= here.last
+        {
+            if other.first > here.first {
+                rest.push(Stretch { last: other.first - 1, ..here });
+            }
+            let after = other.last.checked_add(1).filter(|&first| first <= here.last);
+            left = after.map(|first| Stretch { first: first.max(here.first), ..here });
+            if left.is_some() {
+                theirs.next();
+            }
+        }
+        rest.extend(left);
+    }
+    rest
+}

@@ -1,0 +1,31 @@
+//! The same rooms on one node: receives, applies, reports, renews.
+//!
+//! Takes: cleared artifacts from whoever the authority named as the controller. Gives: receipts,
+//! and what the node holds. Never: touches another node; decides what shall be.
+//!
+//! An [`Agent`] stands beside one node and works on it, one thing after the other. A [`Fleet`] is
+//! all of them as the controller sees them. An [`Authority`] says who is who.
+
+mod address;
+mod authority;
+mod files;
+mod fleet;
+mod identity;
+mod keeper;
+mod line;
+mod memory;
+mod message;
+mod record;
+mod rehearse;
+mod serve;
+
+pub use address::{Address, Listener, NotAnAddress};
+pub use authority::{Authority, AuthorityError, GOOD_FOR, Rotated, Turn};
+pub use fleet::{Event, Fleet, FleetError, Pushed, Seen, Wish};
+pub use identity::{CONTROLLER, Identity, IdentityError};
+pub use keeper::{Changes, Terms};
+pub use line::TalkError;
+pub use memory::{Memory, MemoryChanges, MemoryNode};
+pub use message::{Counters, Differing, Gate, Holding, News, OnDrift, Status};
+pub use rehearse::{Rehearsal, RehearseError, rehearse};
+pub use serve::{Agent, AgentError, Probe, serve};

@@ -1,0 +1,151 @@
+//! A thousand agents on one machine, to see how long a job's start takes.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use apply::Sent;
+use model::{Dialect, Generation, Name};
+
+use crate::address::Address;
+use crate::authority::{Authority, AuthorityError};
+use crate::fleet::{Fleet, FleetError, Wish};
+use crate::identity::Identity;
+use crate::keeper::Terms;
+use crate::memory::Memory;
+use crate::serve::{Agent, AgentError, serve};
+
+/// So many jobs are started, one after the other.
+const JOBS: u64 = 50;
+
+/// How long it took until a job was in force on all agents, each of which acknowledged both steps.
+#[derive(Clone, Debug)]
+pub struct Rehearsal {
+    /// How many agents there were.
+    pub agents: usize,
+    /// How many jobs were started on all of them.
+    pub jobs: usize,
+    /// Half of the starts were at most this long.
+    pub p50: Duration,
+    /// 99 of 100 were.
+    pub p99: Duration,
+    /// How long the first lines to all agents took, with all proofs.
+    pub connect: Duration,
+}
+
+/// Why it could not be rehearsed.
+#[derive(Debug, thiserror::Error)]
+pub enum RehearseError {
+    /// No identities.
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    /// No agent.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// No controller.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// No sockets.
+    #[error("cannot open so many sockets: `ulimit -n` must be four times the number of agents")]
+    Machine(#[from] io::Error),
+    /// A job did not start.
+    #[error("{node} did not start: {why}")]
+    NotStarted {
+        /// Where.
+        node: Name,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// A folder that is gone afterwards.
+struct Stage(PathBuf);
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Starts so many agents whose nodes are made of memory, and job after job on all of them: through
+/// real sockets and proofs of identity, with everything but devices.
+pub fn rehearse(agents: usize) -> Result<Rehearsal, RehearseError> {
+    let stage = Stage(env::temp_dir().join(format!("rehearsal-{}", std::process::id())));
+    let authority = Authority::init(&stage.0)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let names = enroll(&authority, &stage.0, agents)?;
+    for (name, address) in &names {
+        let identity = Identity::open(&stage.0.join("nodes").join(name.as_str()));
+        let node = Box::new(Memory::default().node());
+        let identity = identity.map_err(AgentError::from)?;
+        let agent = Agent::open(identity, node, None, Terms::default())?;
+        let listener = runtime.block_on(address.listen())?;
+        runtime.spawn(serve(listener, agent, std::future::pending()));
+    }
+    let fleet = Fleet::open(&stage.0)?;
+    let began = Instant::now();
+    let answers = fleet.statuses();
+    let connect = began.elapsed();
+    for (node, answer) in answers {
+        answer.map_err(|error| RehearseError::NotStarted { node, why: error.to_string() })?;
+    }
+    let times = start_jobs(&fleet, names.keys())?;
+    runtime.shutdown_background();
+    let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
+    Ok(Rehearsal { agents, jobs: times.len(), p50: at(50), p99: at(99), connect })
+}
+
+fn enroll(
+    authority: &Authority,
+    stage: &Path,
+    agents: usize,
+) -> Result<BTreeMap<Name, Address>, RehearseError> {
+    let mut names = BTreeMap::new();
+    for number in 0..agents {
+        let Ok(name) = format!("n{number}").parse::<Name>() else {
+            unreachable!("a letter and a number are a name");
+        };
+        let address = Address::Unix(stage.join(format!("{number}.sock")));
+        authority.enroll(&name, &address)?;
+        names.insert(name, address);
+    }
+    Ok(names)
+}
+
+/// Times from the first byte to the last acknowledgement, shortest first.
+fn start_jobs<'a>(
+    fleet: &Fleet,
+    names: impl Iterator<Item = &'a Name> + Clone,
+) -> Result<Vec<Duration>, RehearseError> {
+    let mut times = Vec::new();
+    for job in 1..=JOBS {
+        let sent = names.clone().map(|name| (name.clone(), texts(job))).collect();
+        let began = Instant::now();
+        let pushed = fleet.push_texts(sent, &Wish::default());
+        times.push(began.elapsed());
+        if !pushed.is_started {
+            let failed =
+                pushed.kept.into_iter().find_map(|(node, kept)| kept.err().map(|why| (node, why)));
+            if let Some((node, why)) = failed {
+                return Err(RehearseError::NotStarted { node, why: why.to_string() });
+            }
+        }
+    }
+    times.sort_unstable();
+    Ok(times)
+}
+
+/// Texts as long as a host's with one job of eight endpoints.
+fn texts(job: u64) -> Sent {
+    const LINES: u64 = 40;
+    let line = |line: u64| {
+        format!("peers t17 10.{job}.{line}.2-10.{job}.{line}.9 vtep 10.255.0.4 tag 1001\n")
+    };
+    let text: String = (0..LINES).map(line).collect();
+    let texts =
+        [Dialect::Frr, Dialect::Linux, Dialect::Table].map(|dialect| (dialect, text.clone()));
+    Sent { generation: Generation(job), texts: texts.into() }
+}

@@ -1,0 +1,112 @@
+//! What somebody changes behind an agent's back.
+
+use agent::{Event, Gate, News, OnDrift, Wish};
+use model::Dialect;
+
+use crate::stage::{Ear, Plans, Stage, TRAIN};
+
+/// A stage where everything is in force, and an ear that heard what leaf-1 holds.
+fn begin(on_drift: OnDrift) -> (Stage, Plans, agent::Fleet, Ear) {
+    let stage = Stage::new();
+    let plans = Plans::of(&[&[TRAIN]]);
+    let fleet = stage.fleet();
+    let wish = Wish { on_drift, confirm_within: None };
+    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &wish).is_started);
+    let ear = Ear::to(&fleet);
+    ear.first("leaf-1");
+    (stage, plans, fleet, ear)
+}
+
+/// Opens leaf-1 to another tenant's routes.
+fn import(stage: &Stage) {
+    stage.node("leaf-1").edit(Dialect::Frr, |text| {
+        text.push_str("router bgp 4200000001 vrf t1\n address-family l2vpn evpn\n");
+        text.push_str("  route-target import 65000:50009\n exit-address-family\nexit\n");
+    });
+}
+
+fn drift(news: News) -> Option<Vec<agent::Differing>> {
+    match news {
+        News::Drift { differences, .. } => Some(differences),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_drift_is_named_with_its_line_and_repaired() {
+    let (stage, plans, _fleet, ear) = begin(OnDrift::Repair);
+    import(&stage);
+    let differences = ear.news("leaf-1", drift);
+    assert!(
+        differences.iter().any(|one| !one.is_missing
+            && one.dialect == Dialect::Frr
+            && one.statement == "route-target import 65000:50009"),
+        "{differences:#?}"
+    );
+    let (by_agent, left) = ear.news("leaf-1", |news| match news {
+        News::Mended { by_agent, left, .. } => Some((by_agent, left)),
+        _ => None,
+    });
+    assert!(by_agent && left.is_empty(), "{left:#?}");
+    let held = stage.node("leaf-1").text(Dialect::Frr).unwrap();
+    assert_eq!(held, plans.text(0, "leaf-1", Dialect::Frr));
+    assert!(stage.node("leaf-1").is_open());
+}
+
+#[test]
+fn under_alarm_a_drift_is_told_and_stays() {
+    let (stage, plans, _fleet, ear) = begin(OnDrift::Alarm);
+    import(&stage);
+    assert!(!ear.news("leaf-1", drift).is_empty());
+    let held = stage.node("leaf-1").text(Dialect::Frr).unwrap();
+    assert_ne!(held, plans.text(0, "leaf-1", Dialect::Frr));
+    let status = stage.status("leaf-1");
+    assert_eq!((status.gate, status.drift.is_empty()), (Gate::Open, false));
+    // Whoever listens later hears of it, too.
+    let late = stage.fleet();
+    assert!(!Ear::to(&late).news("leaf-1", drift).is_empty());
+}
+
+#[test]
+fn under_quarantine_the_gate_stays_closed_until_the_next_plan() {
+    let (mut stage, plans, fleet, ear) = begin(OnDrift::Quarantine);
+    import(&stage);
+    ear.news("leaf-1", |news| (news == News::Gate(Gate::Quarantine)).then_some(()));
+    assert!(!stage.node("leaf-1").is_open());
+    assert!(stage.node("leaf-2").is_open());
+    // Also if the agent is killed meanwhile.
+    stage.kill("leaf-1");
+    stage.start("leaf-1");
+    assert_eq!(stage.status("leaf-1").gate, Gate::Quarantine);
+    assert!(!stage.node("leaf-1").is_open());
+    let wish = Wish { on_drift: OnDrift::Quarantine, confirm_within: None };
+    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &wish).is_started);
+    assert!(stage.node("leaf-1").is_open());
+}
+
+#[test]
+fn a_drift_that_cannot_be_repaired_says_why_and_is_tried_again() {
+    let (stage, plans, _fleet, ear) = begin(OnDrift::Repair);
+    stage.node("leaf-1").fail(Some("bgpd does not answer"));
+    import(&stage);
+    let mended = |news: News| match news {
+        News::Mended { left, trouble, .. } => Some((left.is_empty(), trouble)),
+        _ => None,
+    };
+    let (is_sound, trouble) = ear.news("leaf-1", mended);
+    assert!(!is_sound);
+    assert_eq!(trouble.as_deref(), Some("hold: bgpd does not answer"));
+    stage.node("leaf-1").fail(None);
+    ear.news("leaf-1", |news| mended(news).filter(|(is_sound, _)| *is_sound));
+    let held = stage.node("leaf-1").text(Dialect::Frr).unwrap();
+    assert_eq!(held, plans.text(0, "leaf-1", Dialect::Frr));
+}
+
+#[test]
+fn an_agent_that_goes_away_and_comes_back_is_told() {
+    let (mut stage, _plans, _fleet, ear) = begin(OnDrift::Repair);
+    stage.kill("leaf-1");
+    ear.hear("leaf-1", |event| matches!(event, Event::Gone(_)).then_some(()));
+    stage.start("leaf-1");
+    ear.hear("leaf-1", |event| matches!(event, Event::Back).then_some(()));
+}

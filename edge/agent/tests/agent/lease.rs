@@ -1,0 +1,54 @@
+//! The controller goes away.
+
+use std::time::Duration;
+
+use agent::{Gate, News, TalkError, Terms, Wish};
+use model::Generation;
+
+use crate::stage::{Ear, Plans, Stage, TRAIN, name};
+
+fn short() -> Terms {
+    Terms { lease: Duration::from_millis(1500), ..Terms::default() }
+}
+
+#[test]
+fn without_the_controller_the_gate_stays_open_until_its_lease_ends() {
+    let stage = Stage::with(short());
+    let plans = Plans::of(&[&[TRAIN]]);
+    let fleet = stage.fleet();
+    let ear = Ear::to(&fleet);
+    ear.first("leaf-1");
+    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(stage.node("leaf-1").is_open());
+    ear.news("leaf-1", |news| (news == News::Gate(Gate::LeaseOver)).then_some(()));
+    assert!(!stage.node("leaf-1").is_open());
+    // What it holds may be somebody else's by now: only a plan opens it again.
+    let refused = fleet.renew(Generation(1)).remove(&name("leaf-1")).unwrap().unwrap_err();
+    assert!(matches!(&refused, TalkError::Failed { said, .. } if said.contains("apply")));
+    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(stage.node("leaf-1").is_open());
+}
+
+#[test]
+fn a_controller_that_believes_in_another_plan_does_not_renew() {
+    let stage = Stage::new();
+    let plans = Plans::of(&[&[TRAIN]]);
+    let fleet = stage.fleet();
+    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(fleet.renew(Generation(1)).values().all(Result::is_ok));
+    assert!(fleet.renew(Generation(2)).values().all(Result::is_err));
+}
+
+#[test]
+fn a_gate_that_the_controller_closed_stays_closed_through_a_restart() {
+    let mut stage = Stage::new();
+    let plans = Plans::of(&[&[TRAIN]]);
+    let fleet = stage.fleet();
+    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    fleet.close(&name("leaf-2")).unwrap();
+    assert!(!stage.node("leaf-2").is_open());
+    stage.kill("leaf-2");
+    stage.start("leaf-2");
+    assert_eq!(stage.status("leaf-2").gate, Gate::Told);
+    assert!(!stage.node("leaf-2").is_open());
+}

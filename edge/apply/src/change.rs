@@ -1,0 +1,456 @@
+//! From differences to requests: what is undone, what is done, in which order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
+
+use filter::Kernel;
+use observe::{Found, Place, Request, Spaces, Trouble, next_hop, run_inside};
+use wire::{ipv6_of, router_mac};
+
+use crate::line::{Extra, Line};
+use crate::{requests, vrf};
+
+/// Interfaces that are made here have numbers of their own: a port that comes into a namespace
+/// finds its number free and keeps it, and the packet program knows ports by their numbers.
+const BRIDGES: u32 = 1 << 24;
+const TUNNELS: u32 = 2 << 24;
+/// The first VNI of VRFs is that of tenant 1, less one.
+const L3_VNIS: u32 = 50_000;
+/// The number of `lo` in every namespace.
+const LOOPBACK: u32 = 1;
+/// What VXLAN over IPv4 adds to a frame.
+const OVERHEAD: u32 = 50;
+
+/// What the differences of a round come to.
+pub(crate) struct Change<'a> {
+    pub(crate) place: &'a Place,
+    pub(crate) spaces: &'a mut Spaces,
+    pub(crate) kernel: &'a mut Kernel,
+    pub(crate) found: &'a Found,
+    /// All lines that shall be.
+    pub(crate) wanted: &'a [Line<'a>],
+}
+
+/// Requests, by the namespace where they are asked.
+type Batches<'a> = BTreeMap<Option<&'a str>, Vec<Request>>;
+
+impl<'a> Change<'a> {
+    /// Undoes what nobody planned, ports first. VRFs stay until the routing daemons gave them up.
+    pub(crate) fn undo(&mut self, extras: &[Extra<'a>]) -> Result<(), Trouble> {
+        for extra in extras {
+            match *extra {
+                Extra::Link { port } => self.release(port)?,
+                Extra::Uplink { port } => self.close_uplink(port)?,
+                Extra::Vrf { name } => self.empty(name)?,
+                _ => {}
+            }
+        }
+        let mut batches = Batches::new();
+        for extra in extras {
+            self.undoing(extra, &mut batches);
+        }
+        self.send(batches)
+    }
+
+    /// Takes everything out of a VRF that will end. Tunnels are not left to its end, which comes
+    /// late: their VNI would be taken until then.
+    fn empty(&mut self, vrf: &'a str) -> Result<(), Trouble> {
+        let found = self.found;
+        for (port, index) in found.ports(vrf) {
+            self.release_from(Some(vrf), port, index)?;
+        }
+        let made = found.made(vrf).map(|(name, index)| requests::remove_link(name, index));
+        self.ask(Some(vrf), &made.collect::<Vec<_>>())
+    }
+
+    /// Takes a port out of its bridge, down, and gives it back to the node.
+    fn release(&mut self, port: &str) -> Result<(), Trouble> {
+        match self.found.interface(port) {
+            Some((vrf, index)) => self.release_from(vrf, port, index),
+            None => Ok(()),
+        }
+    }
+
+    fn release_from(&mut self, vrf: Option<&str>, port: &str, index: u32) -> Result<(), Trouble> {
+        self.ask(vrf, &[requests::take_out(port, index)])?;
+        self.stop_judging(index)?;
+        let Some(name) = vrf else { return Ok(()) };
+        let Some(home) = self.spaces.namespace(None) else { return Ok(()) };
+        let home = home.try_clone().map_err(Trouble::file(&self.place.vrfs))?;
+        self.ask(Some(name), &[requests::move_to(port, index, &home)])
+    }
+
+    fn close_uplink(&mut self, port: &str) -> Result<(), Trouble> {
+        if self.wanted.iter().any(|line| matches!(line, Line::Uplink { port: p, .. } if *p == port))
+        {
+            return Ok(()); // it is only to be mended
+        }
+        let Some((vrf, index)) = self.found.interface(port) else { return Ok(()) };
+        self.ask(vrf, &[requests::take_out(port, index)])?;
+        self.stop_judging(index)
+    }
+
+    /// Takes the program off an interface. Numbers are unique in one namespace only: if a stranger
+    /// has the number of another interface, the program stands there, and must stay.
+    fn stop_judging(&self, index: u32) -> Result<(), Trouble> {
+        if self.found.is_shared(index) {
+            return Ok(());
+        }
+        Ok(Kernel::danger_release(&self.place.filter, index)?)
+    }
+
+    fn undoing(&self, extra: &Extra<'a>, batches: &mut Batches<'a>) {
+        let found = self.found;
+        let index = |name: &str| found.interface(name);
+        let mut ask = |vrf, request| batches.entry(vrf).or_default().push(request);
+        match *extra {
+            Extra::Vtep { address } => {
+                ask(None, requests::remove_address(LOOPBACK, address.into(), 32));
+            }
+            Extra::Made { name, vrf } => {
+                let at = match vrf {
+                    Some(vrf) => self.found.interface_in(vrf, name).map(|index| (Some(vrf), index)),
+                    None => index(name),
+                };
+                if let Some((vrf, index)) = at {
+                    ask(vrf, requests::remove_link(name, index));
+                }
+            }
+            Extra::Neighbour { address, mac, dev, master } => {
+                if let Some((vrf, bridge)) = index(master) {
+                    let twin = ipv6_of(number(vrf), address);
+                    ask(vrf, requests::remove_neighbour(bridge, address.into()));
+                    ask(vrf, requests::remove_neighbour(bridge, twin.into()));
+                    if let Some((_, port)) = index(dev) {
+                        ask(vrf, requests::remove_station(port, mac));
+                    }
+                }
+            }
+            Extra::Reach { first, last, vrf, vni } => {
+                for address in u32::from(first)..=u32::from(last) {
+                    let address = Ipv4Addr::from(address);
+                    let twin = ipv6_of(tenant(vni), address).into();
+                    ask(Some(vrf), requests::remove_route(address.into(), 32, None, None));
+                    ask(Some(vrf), requests::remove_route(twin, 128, None, None));
+                }
+            }
+            Extra::LoneNeighbour { address, dev, vrf } => {
+                if let Some((_, index)) = index(dev) {
+                    ask(Some(vrf), requests::remove_neighbour(index, address));
+                }
+            }
+            Extra::Address { address, prefix, dev, vrf } => {
+                if let Some((_, index)) = index(dev) {
+                    ask(Some(vrf), requests::remove_address(index, address, prefix));
+                }
+            }
+            Extra::Station { mac, dev, vrf } => {
+                if let Some((_, index)) = index(dev) {
+                    ask(Some(vrf), requests::remove_station(index, mac));
+                }
+            }
+            Extra::Remote { mac, vtep, vni, dev, vrf } => {
+                if let Some((_, index)) = index(dev) {
+                    ask(Some(vrf), requests::remove_remote(index, mac, Some(vtep), vni));
+                }
+            }
+            Extra::Route { address, prefix, vrf, metric, table } => {
+                ask(vrf, requests::remove_route(address, prefix, metric, table));
+            }
+            Extra::Uplink { .. } | Extra::Vrf { .. } | Extra::Link { .. } => {}
+        }
+    }
+
+    /// Attaches the program to cables to the fabric that lack it.
+    pub(crate) fn attach_uplinks(&mut self) -> Result<(), Trouble> {
+        for line in self.wanted {
+            let Line::Uplink { port, mtu } = *line else { continue };
+            let (vrf, index) = self.port(port)?;
+            if self.found.judged(&["fabric"], index) {
+                continue;
+            }
+            // Some drivers take no larger MTU once the program is there.
+            self.ask(vrf, &[requests::set_mtu(port, index, mtu)])?;
+            self.kernel.attach_uplink(port)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the VRFs that are missing.
+    pub(crate) fn make_vrfs(&mut self, missing: &[Line<'a>]) -> Result<Vec<&'a str>, Trouble> {
+        let mut made = Vec::new();
+        for line in missing {
+            let Line::Vrf { name } = *line else { continue };
+            vrf::make(self.place, name).map_err(Trouble::file(&self.place.vrfs.join(name)))?;
+            made.push(name);
+        }
+        if !made.is_empty() {
+            self.spaces.refresh()?;
+        }
+        for name in &made {
+            self.ask(Some(name), &[requests::set_up("lo", LOOPBACK)])?;
+        }
+        Ok(made)
+    }
+
+    /// Makes the bridges and tunnels that are missing, and brings those that differ in place.
+    pub(crate) fn make_links(&mut self, missing: &[Line<'a>]) -> Result<(), Trouble> {
+        let mut bridges = Batches::new();
+        for line in missing {
+            let (name, vrf, mac) = match *line {
+                Line::Bridge { name, vrf, mac, .. } => (name.to_owned(), vrf, mac),
+                Line::Router { vni, vrf, mac, .. } => (format!("br{vni}"), vrf, mac),
+                _ => continue,
+            };
+            let index = self.made(&name, bridge_index(&name));
+            let batch = bridges.entry(Some(vrf)).or_default();
+            batch.push(requests::new_bridge(&name, index, mac));
+            batch.extend(requests::mend_bridge(&name, index, mac));
+            batch.push(requests::set_up(&name, index));
+        }
+        self.send(bridges)?;
+        let mtu = self.tunnel_mtu();
+        let mut tunnels = Vec::new();
+        for line in missing {
+            let (name, vni, local, vrf) = match *line {
+                Line::Router { name, vni, local, vrf, .. } => (name, vni, local, Some(vrf)),
+                Line::Tunnel { name, vni, local, master } => {
+                    (name, vni, local, vrf_of(master, self.wanted))
+                }
+                _ => continue,
+            };
+            if self.found.interface(name).is_some() {
+                continue;
+            }
+            let namespace = vrf.and_then(|vrf| self.spaces.namespace(Some(vrf)));
+            let namespace = namespace.ok_or_else(|| absent(name, "its VRF"))?;
+            tunnels.push(requests::new_tunnel(name, TUNNELS + vni, vni, local, mtu, namespace));
+        }
+        self.ask(None, &tunnels)
+    }
+
+    /// Moves ports to where they belong and lets the program judge them. They are down.
+    pub(crate) fn bring_ports(&mut self, missing: &[Line<'a>]) -> Result<(), Trouble> {
+        let mut arrived: BTreeMap<&'a str, Vec<&'a str>> = BTreeMap::new();
+        for line in missing {
+            let Line::Link { port, master, mtu } = *line else { continue };
+            let to = vrf_of(master, self.wanted).ok_or_else(|| absent(port, "its bridge"))?;
+            let (at, index) = self.port(port)?;
+            if at != Some(to) {
+                let namespace = self.spaces.namespace(Some(to));
+                let namespace = namespace.ok_or_else(|| absent(port, "its VRF"))?;
+                let namespace = namespace.try_clone().map_err(Trouble::file(&self.place.vrfs))?;
+                let moved = [
+                    requests::take_out(port, index),
+                    requests::set_mtu(port, index, mtu),
+                    requests::move_to(port, index, &namespace),
+                ];
+                self.ask(at, &moved)?;
+            }
+            if at != Some(to) || !self.found.judged(&["workload", "local"], index) {
+                arrived.entry(to).or_default().push(port);
+            }
+        }
+        for (to, ports) in arrived {
+            let Some(namespace) = self.spaces.namespace(Some(to)) else { continue };
+            let kernel = &mut *self.kernel;
+            run_inside(namespace, || ports.iter().try_for_each(|port| kernel.attach_port(port)))??;
+        }
+        Ok(())
+    }
+
+    /// Joins everything: addresses, bridge ports, who is where, and what is reached elsewhere.
+    /// `found` is what there is after all links were made.
+    pub(crate) fn join(&mut self, missing: &[Line<'a>], found: &'a Found) -> Result<(), Trouble> {
+        self.found = found;
+        let mut batches = Batches::new();
+        let mut ways = BTreeSet::new();
+        for line in missing {
+            self.joining(line, &mut batches, &mut ways)?;
+        }
+        self.send(batches)
+    }
+
+    fn joining(
+        &self,
+        line: &Line<'a>,
+        batches: &mut Batches<'a>,
+        ways: &mut BTreeSet<(&'a str, u32, Ipv4Addr)>,
+    ) -> Result<(), Trouble> {
+        match *line {
+            Line::Vtep { address } => {
+                let batch = batches.entry(None).or_default();
+                batch.push(requests::set_up("lo", LOOPBACK));
+                batch.push(requests::add_address(LOOPBACK, address.into(), 32));
+            }
+            Line::Uplink { port, mtu } => {
+                let (vrf, index) = self.port(port)?;
+                let batch = batches.entry(vrf).or_default();
+                batch.push(requests::set_mtu(port, index, mtu));
+                batch.push(requests::set_up(port, index));
+            }
+            Line::Vrf { .. } => {}
+            Line::Router { name, vni, .. } => {
+                self.bridge_port(name, &format!("br{vni}"), true, batches)?;
+            }
+            Line::Tunnel { name, master, .. } => self.bridge_port(name, master, true, batches)?,
+            Line::Bridge { name, vrf, address, prefix, .. } => {
+                let (_, index) = self.port(name)?;
+                let twin = ipv6_of(number(Some(vrf)), address);
+                let batch = batches.entry(Some(vrf)).or_default();
+                batch.push(requests::add_address(index, address.into(), prefix));
+                batch.push(requests::add_address(index, twin.into(), prefix + 96));
+            }
+            Line::Link { port, master, mtu } => {
+                let (vrf, index) = self.port(port)?;
+                batches.entry(vrf).or_default().push(requests::set_mtu(port, index, mtu));
+                self.bridge_port(port, master, false, batches)?;
+            }
+            Line::Neighbour { address, mac, dev, master } => {
+                let (vrf, bridge) = self.port(master)?;
+                let (at, port) = self.port(dev)?;
+                if at != vrf {
+                    return Ok(()); // as in `bridge_port`
+                }
+                let batch = batches.entry(vrf).or_default();
+                batch.push(requests::add_station(port, mac));
+                for address in [IpAddr::V4(address), ipv6_of(number(vrf), address).into()] {
+                    batch.extend(requests::add_neighbour(bridge, address, mac, false));
+                }
+            }
+            Line::Reach { first, last, vrf, vtep, vni } => {
+                let own = L3_VNIS + u32::from(number(Some(vrf)));
+                let (_, bridge) = self.port(&format!("br{own}"))?;
+                let (_, tunnel) = self.port(&format!("vx{own}"))?;
+                let via = next_hop(vni, vtep);
+                let batch = batches.entry(Some(vrf)).or_default();
+                if ways.insert((vrf, vni, vtep)) {
+                    let mac = router_mac(tenant(vni), vtep);
+                    batch.extend(requests::add_neighbour(bridge, via.into(), mac, false));
+                    batch.push(requests::add_remote(tunnel, mac, vtep, Some(vni)));
+                }
+                for address in u32::from(first)..=u32::from(last) {
+                    let address = Ipv4Addr::from(address);
+                    batch.push(requests::add_route(address.into(), bridge, via));
+                    let twin = ipv6_of(tenant(vni), address);
+                    batch.push(requests::add_route(twin.into(), bridge, via));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a port into its bridge. A bridge that was made again in another VRF has left its ports
+    /// behind: their lines did not change, so that only the next look finds them where they are.
+    fn bridge_port(
+        &self,
+        name: &str,
+        bridge: &str,
+        is_tunnel: bool,
+        batches: &mut Batches<'a>,
+    ) -> Result<(), Trouble> {
+        let (at, index) = self.port(name)?;
+        let (vrf, master) = self.port(bridge)?;
+        if at != vrf {
+            return Ok(());
+        }
+        let batch = batches.entry(vrf).or_default();
+        batch.push(requests::silence(name, index));
+        batch.push(requests::set_master(name, index, master));
+        batch.push(requests::set_port(name, index, is_tunnel));
+        if is_tunnel {
+            batch.push(requests::set_up(name, index));
+        }
+        Ok(())
+    }
+
+    /// Brings up the ports that the plan holds, and the cables to the fabric if somebody set one
+    /// down.
+    pub(crate) fn open_ports(&mut self) -> Result<(), Trouble> {
+        let mut batches = Batches::new();
+        for line in self.wanted {
+            if let Line::Link { port, .. } | Line::Uplink { port, .. } = *line {
+                let (vrf, index) = self.port(port)?;
+                batches.entry(vrf).or_default().push(requests::set_up(port, index));
+            }
+        }
+        self.send(batches)
+    }
+
+    /// Tells the routing daemons again who is at these bridges.
+    pub(crate) fn announce(&mut self, which: &dyn Fn(&str) -> bool) -> Result<(), Trouble> {
+        let mut batches = Batches::new();
+        for line in self.wanted {
+            let Line::Neighbour { address, mac, master, .. } = *line else { continue };
+            if !which(master) {
+                continue;
+            }
+            let (vrf, bridge) = self.port(master)?;
+            for address in [IpAddr::V4(address), ipv6_of(number(vrf), address).into()] {
+                let again = requests::add_neighbour(bridge, address, mac, true);
+                batches.entry(vrf).or_default().extend(again);
+            }
+        }
+        self.send(batches)
+    }
+
+    fn port(&self, name: &str) -> Result<(Option<&'a str>, u32), Trouble> {
+        self.found.interface(name).ok_or_else(|| absent(name, "this device"))
+    }
+
+    /// The number of what is made here, or the one it has if it was made by somebody else.
+    fn made(&self, name: &str, index: u32) -> u32 {
+        self.found.interface(name).map_or(index, |(_, found)| found)
+    }
+
+    /// What fits through the fabric with the outer headers.
+    fn tunnel_mtu(&self) -> Option<u32> {
+        let mtus = self.wanted.iter().filter_map(|line| match line {
+            Line::Uplink { mtu, .. } => Some(*mtu),
+            _ => None,
+        });
+        mtus.min().map(|mtu| mtu.saturating_sub(OVERHEAD))
+    }
+
+    fn ask(&mut self, vrf: Option<&str>, requests: &[Request]) -> Result<(), Trouble> {
+        match self.spaces.door(vrf) {
+            Some(door) => door.change(requests),
+            None => Ok(()), // what is in a VRF that is gone is gone
+        }
+    }
+
+    fn send(&mut self, batches: Batches<'a>) -> Result<(), Trouble> {
+        batches.iter().try_for_each(|(vrf, requests)| self.ask(*vrf, requests))
+    }
+}
+
+/// The VRF of a bridge that shall be.
+pub(crate) fn vrf_of<'a>(bridge: &str, wanted: &[Line<'a>]) -> Option<&'a str> {
+    wanted.iter().find_map(|line| match *line {
+        Line::Bridge { name, vrf, .. } if name == bridge => Some(vrf),
+        _ => None,
+    })
+}
+
+/// The number of a bridge is in its name.
+fn bridge_index(name: &str) -> u32 {
+    let digits = name.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    BRIDGES + digits.parse::<u32>().unwrap_or(0) % BRIDGES
+}
+
+/// The tenant's number in the name of its VRF.
+fn number(vrf: Option<&str>) -> u16 {
+    vrf.and_then(|name| name.strip_prefix('t')).and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// The tenant's number in the VNI of its VRF.
+fn tenant(vni: u32) -> u16 {
+    u16::try_from(vni.saturating_sub(L3_VNIS)).unwrap_or(0)
+}
+
+fn absent(name: &str, place: &str) -> Trouble {
+    Trouble::Kernel {
+        what: format!("have {name} in {place}"),
+        source: std::io::Error::from(std::io::ErrorKind::NotFound),
+    }
+}

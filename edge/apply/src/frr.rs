@@ -1,0 +1,378 @@
+//! FRR, told what to hold over the sockets of its daemons.
+//!
+//! Only what differs is said: a daemon that holds what it was sent is not touched, and a change of
+//! one job is a handful of commands.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use model::Dialect;
+use observe::{Refusal, Vty, VtyTrouble};
+use read::Difference;
+
+/// What became of FRR.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Held {
+    /// Whether anything had to be said.
+    pub changed: bool,
+    /// Whether a daemon had forgotten all it held, as after a restart. zebra does not read again
+    /// the neighbours that the kernel has for good: each must be changed and changed back, or its
+    /// route is not told to others.
+    pub forgot: bool,
+}
+
+/// Makes FRR hold this text and nothing else of what is compared.
+pub fn hold(folder: &Path, sent: &str) -> Result<Held, Trouble> {
+    // FRR takes other statements away with some (a neighbour's with its `remote-as`), so that what
+    // it holds after a change is looked at again. More than two rounds were never seen.
+    const ROUNDS: usize = 4;
+    let mut became = Held::default();
+    let mut left = differences(sent, &observe::frr(folder)?);
+    for _ in 0..ROUNDS {
+        if left.is_empty() {
+            return Ok(became);
+        }
+        became.changed = true;
+        became.forgot |= left.iter().any(is_forgotten);
+        change(folder, &left)?;
+        left = differences(sent, &observe::frr(folder)?);
+    }
+    match left.into_iter().next() {
+        None => Ok(became),
+        Some(difference) => Err(Trouble::Stays { difference }),
+    }
+}
+
+/// Undoes what is too much and says what is missing, in an order that FRR accepts.
+pub fn change(folder: &Path, differences: &[Difference]) -> Result<(), Trouble> {
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let mut sessions = Sessions::open(folder)?;
+    for difference in undoings(differences) {
+        sessions.undo(difference)?;
+    }
+    for difference in differences.iter().filter(|difference| difference.is_missing) {
+        sessions.say(difference)?;
+    }
+    sessions.close()
+}
+
+/// Waits until zebra knows all these VRFs: links that come into a namespace before are understood
+/// by half, and stay so.
+pub fn await_vrfs(folder: &Path, names: &[&str]) -> Result<(), Trouble> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let known = observe::known_vrfs(folder)?;
+        let Some(name) = names.iter().find(|name| !known.contains(**name)) else {
+            return Ok(());
+        };
+        if Instant::now() > deadline {
+            return Err(Trouble::UnknownVrf { name: (*name).into() });
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// How long zebra may take to see a namespace: it looks again each second.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait before asking again.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Why FRR does not hold what it should.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// A daemon does not answer, or refused a command.
+    #[error(transparent)]
+    Vty(#[from] VtyTrouble),
+    /// It accepted every command, and still differs.
+    #[error(
+        "FRR took every command and still {} `{}`{}; look at its running configuration",
+        if difference.is_missing { "lacks" } else { "holds" },
+        difference.statement,
+        within(difference),
+    )]
+    Stays {
+        /// The first difference.
+        difference: Difference,
+    },
+    /// bgpd did not hear that the VRF has lost its VNI, because its namespace was away by then.
+    #[error(
+        "bgpd of FRR keeps {vrf} because of VNI {vni}, which zebra has given up: \
+         let the namespace of {vrf} come back and try again, or restart bgpd"
+    )]
+    Stuck {
+        /// The VRF that should go.
+        vrf: String,
+        /// What bgpd still knows of it.
+        vni: String,
+    },
+    /// A namespace that zebra does not see.
+    #[error(
+        "zebra of FRR does not know the VRF {name}; does it run with -n and see its namespace?"
+    )]
+    UnknownVrf {
+        /// The VRF.
+        name: String,
+    },
+}
+
+fn within(difference: &Difference) -> String {
+    difference.blocks.last().map_or_else(String::new, |block| format!(" in `{block}`"))
+}
+
+/// What is compared, and what FRR takes its defaults and its name from: they let nothing through,
+/// but FRR prints its configuration relative to the former.
+fn differences(sent: &str, held: &str) -> Vec<Difference> {
+    let mut all: Vec<Difference> = ["frr defaults ", "hostname "]
+        .iter()
+        .filter_map(|words| named(words, sent, held))
+        .collect();
+    all.extend(read::differences(Dialect::Frr, sent, held));
+    all
+}
+
+/// The line that begins so, if not every daemon holds it as it was sent.
+fn named(words: &str, sent: &str, held: &str) -> Option<Difference> {
+    let (line, statement) = (1..).zip(sent.lines()).find(|(_, line)| line.starts_with(words))?;
+    let mut theirs = held.lines().filter(|line| line.starts_with(words)).peekable();
+    let is_held = theirs.peek().is_some() && theirs.all(|line| line == statement);
+    (!is_held).then(|| Difference {
+        is_missing: true,
+        blocks: Vec::new(),
+        statement: statement.into(),
+        line,
+    })
+}
+
+/// Whether it is missing only when bgpd or zebra hold nothing of what they were sent.
+fn is_forgotten(difference: &Difference) -> bool {
+    let block = difference.blocks.last().map(String::as_str);
+    let of_bgpd = difference.statement == "advertise-all-vni";
+    let of_zebra = block == Some("interface lo");
+    difference.is_missing && (of_bgpd || of_zebra)
+}
+
+/// What has to be undone, in order: VRFs let go of their VNIs before their BGP instances can go,
+/// and the rest goes from the last to the first, because later statements rest on earlier ones.
+fn undoings(differences: &[Difference]) -> Vec<&Difference> {
+    let extra = || differences.iter().filter(|difference| !difference.is_missing);
+    let wholes: BTreeSet<Vec<&str>> = extra().filter(|extra| goes_whole(extra)).map(path).collect();
+    let goes_with_its_block = |difference: &Difference| {
+        let path = path(difference);
+        (1..path.len()).any(|length| wholes.contains(&path[..length]))
+    };
+    let mut undoings: Vec<&Difference> =
+        extra().filter(|extra| goes_whole(extra) && !goes_with_its_block(extra)).collect();
+    undoings.sort_by_key(|difference| {
+        let holds_a_vni = difference.blocks.first().is_some_and(|block| block.starts_with("vrf "));
+        (!holds_a_vni, std::cmp::Reverse(difference.line))
+    });
+    undoings
+}
+
+fn path(difference: &Difference) -> Vec<&str> {
+    let blocks = difference.blocks.iter().map(String::as_str);
+    blocks.chain([difference.statement.as_str()]).collect()
+}
+
+/// Whether `no` undoes the statement with all that stands in it. FRR has no word against an address
+/// family, of its defaults another takes the place, and interfaces and VRFs are there as long as
+/// the kernel has them.
+fn goes_whole(difference: &Difference) -> bool {
+    let opens = |word: &str| difference.statement.starts_with(word);
+    let at_top = difference.blocks.is_empty();
+    let stays_at_top = at_top && (opens("interface ") || opens("vrf ") || opens("frr defaults "));
+    !(opens("address-family ") || stays_at_top)
+}
+
+/// Whether what follows stands inside of the statement.
+fn is_block(blocks: &[String], statement: &str) -> bool {
+    let opens = |word: &str| statement.starts_with(word);
+    match blocks {
+        [] => opens("interface ") || opens("vrf ") || opens("router "),
+        [_] => opens("address-family "),
+        [_, family] => family == "address-family l2vpn evpn" && opens("vni "),
+        _ => false,
+    }
+}
+
+fn opposite(statement: &str) -> String {
+    match statement.strip_prefix("no ") {
+        Some(rest) => rest.into(),
+        None => format!("no {statement}"),
+    }
+}
+
+/// A conversation with every daemon that runs, each in configuration mode.
+struct Sessions(Vec<Session>);
+
+/// A conversation, and the blocks it is in.
+struct Session {
+    vty: Vty,
+    at: Vec<String>,
+}
+
+impl Sessions {
+    fn open(folder: &Path) -> Result<Self, Trouble> {
+        let mut sessions = Vec::new();
+        for mut vty in Vty::open_all(folder)? {
+            vty.say("configure terminal")?;
+            sessions.push(Session { vty, at: Vec::new() });
+        }
+        Ok(Self(sessions))
+    }
+
+    fn close(self) -> Result<(), Trouble> {
+        for mut session in self.0 {
+            session.vty.say("end")?;
+        }
+        Ok(())
+    }
+
+    /// Says what is missing to the daemon it belongs to, or to all.
+    fn say(&mut self, difference: &Difference) -> Result<(), Trouble> {
+        let Difference { blocks, statement, .. } = difference;
+        let top = blocks.first().unwrap_or(statement);
+        let daemon = match top.split(' ').next() {
+            Some("router") => Some("bgpd"),
+            Some("interface" | "vrf") => Some("zebra"),
+            _ => None,
+        };
+        for session in self.only(daemon) {
+            session.say(blocks, statement)?;
+        }
+        Ok(())
+    }
+
+    /// Undoes what is too much. Who knows the statement is not known for what nobody sent, so that
+    /// all are asked; and after `no`, some words FRR wants to hear without what followed them. What
+    /// this takes away too much, the next round of [`hold`] brings back.
+    fn undo(&mut self, difference: &Difference) -> Result<(), Trouble> {
+        let Difference { blocks, statement, .. } = difference;
+        let mut refused = None;
+        let mut command = opposite(statement);
+        loop {
+            match self.say_to_all(blocks, &command)? {
+                None => return self.undone(difference),
+                Some(refusal) if !refusal.is_unknown_command() => {
+                    return Err(VtyTrouble::Refused(refusal).into());
+                }
+                Some(refusal) => refused = refused.or(Some(refusal)),
+            }
+            match command.rsplit_once(' ') {
+                Some((shorter, _)) if shorter.starts_with("no ") => command = shorter.into(),
+                _ => break,
+            }
+        }
+        refused.map_or(Ok(()), |refusal| Err(VtyTrouble::Refused(refusal).into()))
+    }
+
+    /// A VRF that has lost its VNI and its namespace is forgotten; one with a namespace stays.
+    fn undone(&mut self, difference: &Difference) -> Result<(), Trouble> {
+        let ([block], true) = (&difference.blocks[..], difference.statement.starts_with("vni "))
+        else {
+            return Ok(());
+        };
+        self.say_to_all(&[], &opposite(block)).map(|_refusal| ())
+    }
+
+    /// Says a command to all that may hold the statement, as several may. If none took it, gives the
+    /// refusal that says most.
+    fn say_to_all(&mut self, blocks: &[String], command: &str) -> Result<Option<Refusal>, Trouble> {
+        let of_bgpd = blocks.first().map_or(command, String::as_str).contains("router bgp");
+        let mut is_taken = false;
+        let mut refusals = Vec::new();
+        for place in 0..self.0.len() {
+            if of_bgpd && self.0[place].vty.daemon() != "bgpd" {
+                continue;
+            }
+            let answer = match self.0[place].say(blocks, command) {
+                Err(VtyTrouble::Refused(refusal)) => self.again_without_vni(place, refusal)?,
+                other => other.map(|()| None)?,
+            };
+            match answer {
+                None => is_taken = true,
+                Some(refusal) => refusals.push(refusal),
+            }
+        }
+        refusals.sort_by_key(Refusal::is_unknown_command);
+        Ok(refusals.into_iter().next().filter(|_| !is_taken))
+    }
+
+    /// bgpd keeps the instance of a VRF as long as it knows a VNI of it. It hears from zebra that
+    /// there is none a moment after zebra was told; but what it hears while the VRF's namespace is
+    /// away it forgets, and must be told again.
+    fn again_without_vni(
+        &mut self,
+        place: usize,
+        refusal: Refusal,
+    ) -> Result<Option<Refusal>, Trouble> {
+        const TIMES: usize = 5;
+        const MOMENTS: usize = 50;
+        let Some(vni) = refusal.said.strip_prefix("Please unconfigure l3vni ") else {
+            return Ok(Some(refusal));
+        };
+        let vrf = refusal.command.rsplit(' ').next().unwrap_or_default();
+        for time in 0..TIMES {
+            if time > 0 {
+                self.tell_zebra(vrf, &format!("vni {vni}"))?;
+            }
+            self.tell_zebra(vrf, &format!("no vni {vni}"))?;
+            for _ in 0..MOMENTS {
+                match self.0[place].say(&[], &refusal.command) {
+                    Ok(()) => return Ok(None),
+                    Err(VtyTrouble::Refused(again)) if again == refusal => sleep(PAUSE),
+                    Err(VtyTrouble::Refused(again)) => return Ok(Some(again)),
+                    Err(trouble) => return Err(trouble.into()),
+                }
+            }
+        }
+        Err(Trouble::Stuck { vrf: vrf.into(), vni: vni.into() })
+    }
+
+    /// Tells zebra something about a VRF that may be so already.
+    fn tell_zebra(&mut self, vrf: &str, statement: &str) -> Result<(), Trouble> {
+        let block = [format!("vrf {vrf}")];
+        for zebra in self.only(Some("zebra")) {
+            match zebra.say(&block, statement) {
+                Ok(()) | Err(VtyTrouble::Refused(_)) => {}
+                Err(trouble) => return Err(trouble.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn only(&mut self, daemon: Option<&str>) -> impl Iterator<Item = &mut Session> {
+        let is_meant = move |vty: &Vty| daemon.is_none_or(|daemon| daemon == vty.daemon());
+        self.0.iter_mut().filter(move |session| is_meant(&session.vty))
+    }
+}
+
+impl Session {
+    fn say(&mut self, blocks: &[String], statement: &str) -> Result<(), VtyTrouble> {
+        self.go(blocks)?;
+        self.vty.say(statement)?;
+        if is_block(blocks, statement) {
+            self.at.push(statement.into());
+        }
+        Ok(())
+    }
+
+    /// Leaves and enters blocks until it is in these.
+    fn go(&mut self, blocks: &[String]) -> Result<(), VtyTrouble> {
+        let shared = self.at.iter().zip(blocks).take_while(|(here, there)| here == there).count();
+        while self.at.len() > shared {
+            self.vty.say("exit")?;
+            self.at.pop();
+        }
+        for block in &blocks[shared..] {
+            self.vty.say(block)?;
+            self.at.push(block.clone());
+        }
+        Ok(())
+    }
+}

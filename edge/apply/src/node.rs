@@ -1,0 +1,59 @@
+use std::time::Duration;
+
+use model::{Dialect, Generation};
+
+use crate::Outcome;
+
+/// Everything one node shall hold, of one plan.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Sent {
+    /// The plan it is of.
+    pub generation: Generation,
+    /// One text for each dialect the node speaks.
+    pub texts: Vec<(Dialect, String)>,
+}
+
+/// What the packet program counted so far.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Counted {
+    /// Frames that passed.
+    pub passed: u64,
+    /// Frames that were refused: hook, reason, tag of the sender (0 if unknown), how many.
+    pub drops: Vec<(String, String, u16, u64)>,
+}
+
+/// One device that can be told what to hold, and asked.
+///
+/// A node changes in two steps, so that a job starts everywhere or nowhere: `hold` leaves the ports
+/// that are new down, `start` opens them.
+pub trait Node: Send {
+    /// What it holds, in the words of each dialect it speaks, as the device itself says it.
+    fn held(&mut self) -> Result<Vec<(Dialect, String)>, NodeError>;
+    /// What it was last sent, complete or not; none if nothing ever was.
+    fn sent(&self) -> Option<&Sent>;
+    /// Makes it hold this: deny first, allow last. What it holds already is not touched; what was
+    /// begun and not finished is finished. `step` is told the name of each step before it is done.
+    fn hold(
+        &mut self,
+        sent: &Sent,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<Vec<(Dialect, Outcome)>, NodeError>;
+    /// Opens the ports that the plan of this generation brought.
+    fn start(&mut self, generation: Generation) -> Result<(), NodeError>;
+    /// Keeps its gate open for so long from now on.
+    fn renew(&mut self, lease: Duration) -> Result<(), NodeError>;
+    /// Closes its gate now: no packet of a tenant passes.
+    fn close(&mut self) -> Result<(), NodeError>;
+    /// What its packet program counted.
+    fn counted(&mut self) -> Result<Counted, NodeError>;
+}
+
+/// Why a node does not hold what it should, or does not say what it holds.
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {said}")]
+pub struct NodeError {
+    /// What was being done.
+    pub step: String,
+    /// What went wrong, and what can be done about it.
+    pub said: String,
+}

@@ -1,0 +1,360 @@
+//! What is asked of the kernel, one thing a function.
+
+use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::AsRawFd as _;
+
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use netlink_packet_route::address::{
+    AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage,
+};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, BridgeStpState, In6AddrGenMode, InfoBridge, InfoBridgePort,
+    InfoData, InfoKind, InfoPortData, InfoPortKind, InfoVxlan, LinkAttribute, LinkFlags, LinkInfo,
+    LinkMessage,
+};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteProtocol, RouteScope,
+    RouteType, RouteVia,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nix::libc::{EADDRNOTAVAIL, EEXIST, ENODEV, ENOENT, EOPNOTSUPP, ESRCH};
+use observe::Request;
+use wire::Mac;
+
+/// The UDP port of VXLAN (RFC 7348, section 5).
+const VXLAN: u16 = 4789;
+/// The outer header takes the inner one's traffic class.
+const TOS_INHERIT: u8 = 1;
+/// An entry that was set and does not age: `NUD_NOARP | NUD_REACHABLE` (linux/neighbour.h).
+const STATIC: NeighbourState = NeighbourState::Other(0x42);
+
+/// What the kernel says of things that are not there, each in its own way.
+const GONE: &[i32] = &[ENODEV, ENOENT, ESRCH, EADDRNOTAVAIL];
+const GONE_OR_OUT: &[i32] = &[ENODEV, ENOENT, ESRCH, EADDRNOTAVAIL, EOPNOTSUPP];
+
+/// A bridge of a VRF, made in the namespace where it stays: bridges cannot move.
+pub(crate) fn new_bridge(name: &str, index: u32, mac: Mac) -> Request {
+    let about =
+        vec![InfoBridge::StpState(BridgeStpState::Disabled), InfoBridge::MulticastSnooping(false)];
+    let mut link = link(index);
+    link.attributes = vec![
+        LinkAttribute::IfName(name.into()),
+        LinkAttribute::Address(mac.0.to_vec()),
+        LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Bridge),
+            LinkInfo::Data(InfoData::Bridge(about)),
+        ]),
+    ];
+    create(format!("make the bridge {name}"), link)
+}
+
+/// Brings a bridge that is there already to what it should be.
+pub(crate) fn mend_bridge(name: &str, index: u32, mac: Mac) -> [Request; 2] {
+    let about = vec![
+        InfoBridge::StpState(BridgeStpState::Disabled),
+        InfoBridge::MulticastSnooping(false),
+        InfoBridge::VlanFiltering(false),
+    ];
+    let mut mended = link(index);
+    mended.attributes = vec![LinkAttribute::LinkInfo(vec![
+        LinkInfo::Kind(InfoKind::Bridge),
+        LinkInfo::Data(InfoData::Bridge(about)),
+    ])];
+    let mut addressed = silent(index);
+    addressed.attributes.push(LinkAttribute::Address(mac.0.to_vec()));
+    let what = format!("change the bridge {name}");
+    [
+        // A kernel without VLAN filtering refuses to hear of it, and has none either.
+        request(what.clone(), RouteNetlinkMessage::NewLink(mended), 0, &[EOPNOTSUPP]),
+        request(what, RouteNetlinkMessage::SetLink(addressed), 0, &[]),
+    ]
+}
+
+/// A tunnel that learns nothing by itself, keeps the traffic class and carries group tags. Asked
+/// for in the node's own namespace, where its packets are sent and received; it stands in the
+/// VRF's.
+pub(crate) fn new_tunnel(
+    name: &str,
+    index: u32,
+    vni: u32,
+    local: Ipv4Addr,
+    mtu: Option<u32>,
+    vrf: &File,
+) -> Request {
+    let about = vec![
+        InfoVxlan::Id(vni),
+        InfoVxlan::Local(local),
+        InfoVxlan::Port(VXLAN),
+        InfoVxlan::Learning(false),
+        InfoVxlan::Tos(TOS_INHERIT),
+        InfoVxlan::Gbp,
+    ];
+    let mut link = link(index);
+    link.attributes = vec![
+        LinkAttribute::IfName(name.into()),
+        LinkAttribute::NetNsFd(vrf.as_raw_fd()),
+        LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Vxlan),
+            LinkInfo::Data(InfoData::Vxlan(about)),
+        ]),
+    ];
+    link.attributes.extend(mtu.map(LinkAttribute::Mtu));
+    create(format!("make the tunnel {name}"), link)
+}
+
+/// Lets the kernel make up no link-local address: what it would say by itself has no tag.
+pub(crate) fn silence(name: &str, index: u32) -> Request {
+    request(format!("silence {name}"), RouteNetlinkMessage::SetLink(silent(index)), 0, &[])
+}
+
+pub(crate) fn set_master(name: &str, index: u32, master: u32) -> Request {
+    let mut link = link(index);
+    link.attributes.push(LinkAttribute::Controller(master));
+    request(format!("put {name} into its bridge"), RouteNetlinkMessage::SetLink(link), 0, &[])
+}
+
+/// A port of a bridge learns nothing: who is behind it is said. A tunnel answers for neighbours
+/// that are known instead of asking all.
+pub(crate) fn set_port(name: &str, index: u32, suppresses: bool) -> Request {
+    let about = vec![InfoBridgePort::Learning(false), InfoBridgePort::NeighSupress(suppresses)];
+    let mut link = link(index);
+    link.attributes.push(LinkAttribute::LinkInfo(vec![
+        LinkInfo::PortKind(InfoPortKind::Bridge),
+        LinkInfo::PortData(InfoPortData::BridgePort(about)),
+    ]));
+    request(format!("stop {name} from learning"), RouteNetlinkMessage::NewLink(link), 0, &[])
+}
+
+pub(crate) fn set_mtu(name: &str, index: u32, mtu: u32) -> Request {
+    let mut link = link(index);
+    link.attributes.push(LinkAttribute::Mtu(mtu));
+    request(format!("give {name} an MTU of {mtu}"), RouteNetlinkMessage::SetLink(link), 0, &[])
+}
+
+pub(crate) fn set_up(name: &str, index: u32) -> Request {
+    let mut link = link(index);
+    link.header.flags = LinkFlags::Up;
+    link.header.change_mask = LinkFlags::Up;
+    request(format!("bring {name} up"), RouteNetlinkMessage::SetLink(link), 0, &[])
+}
+
+/// Out of its bridge and down.
+pub(crate) fn take_out(name: &str, index: u32) -> Request {
+    let mut link = link(index);
+    link.header.change_mask = LinkFlags::Up;
+    link.attributes.push(LinkAttribute::Controller(0));
+    request(format!("take {name} out"), RouteNetlinkMessage::SetLink(link), 0, GONE)
+}
+
+pub(crate) fn move_to(name: &str, index: u32, namespace: &File) -> Request {
+    let mut link = link(index);
+    link.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
+    request(format!("move {name}"), RouteNetlinkMessage::SetLink(link), 0, GONE)
+}
+
+pub(crate) fn remove_link(name: &str, index: u32) -> Request {
+    let message = RouteNetlinkMessage::DelLink(link(index));
+    request(format!("remove {name}"), message, 0, GONE)
+}
+
+pub(crate) fn add_address(index: u32, address: IpAddr, prefix: u8) -> Request {
+    let message = RouteNetlinkMessage::NewAddress(about_address(index, address, prefix));
+    let flags = NLM_F_CREATE | NLM_F_EXCL;
+    request(format!("take the address {address}/{prefix}"), message, flags, &[EEXIST])
+}
+
+pub(crate) fn remove_address(index: u32, address: IpAddr, prefix: u8) -> Request {
+    let message = RouteNetlinkMessage::DelAddress(about_address(index, address, prefix));
+    request(format!("give up {address}/{prefix}"), message, 0, GONE)
+}
+
+/// Who has this address; `announced` anew if the routing daemons have forgotten it: they hear only
+/// of changes.
+pub(crate) fn add_neighbour(
+    index: u32,
+    address: IpAddr,
+    mac: Mac,
+    announced: bool,
+) -> Vec<Request> {
+    let states = if announced {
+        &[NeighbourState::Noarp, NeighbourState::Permanent][..]
+    } else {
+        &[NeighbourState::Permanent][..]
+    };
+    let set = |state: &NeighbourState| {
+        let mut message = about_neighbour(index, address);
+        message.header.state = *state;
+        message.attributes.push(NeighbourAttribute::LinkLayerAddress(mac.0.to_vec()));
+        let what = format!("take the neighbour {address}");
+        request(what, RouteNetlinkMessage::NewNeighbour(message), NLM_F_CREATE | NLM_F_REPLACE, &[])
+    };
+    states.iter().map(set).collect()
+}
+
+pub(crate) fn remove_neighbour(index: u32, address: IpAddr) -> Request {
+    let message = RouteNetlinkMessage::DelNeighbour(about_neighbour(index, address));
+    request(format!("forget the neighbour {address}"), message, 0, GONE)
+}
+
+/// This Ethernet address is behind this port of a bridge.
+pub(crate) fn add_station(port: u32, mac: Mac) -> Request {
+    let mut message = about_entry(port, mac, NeighbourFlags::Controller);
+    message.header.state = STATIC;
+    let flags = NLM_F_CREATE | NLM_F_REPLACE;
+    request(format!("forward to {mac}"), RouteNetlinkMessage::NewNeighbour(message), flags, &[])
+}
+
+pub(crate) fn remove_station(port: u32, mac: Mac) -> Request {
+    let message = about_entry(port, mac, NeighbourFlags::Controller);
+    let message = RouteNetlinkMessage::DelNeighbour(message);
+    // A port that is in no bridge any more has no entry, and the kernel no word for that.
+    request(format!("forget {mac}"), message, 0, GONE_OR_OUT)
+}
+
+/// This Ethernet address is behind this tunnel endpoint, in this VNI.
+pub(crate) fn add_remote(tunnel: u32, mac: Mac, vtep: Ipv4Addr, vni: Option<u32>) -> Request {
+    let mut message = about_remote(tunnel, mac, Some(vtep), vni);
+    message.header.state = STATIC;
+    let flags = NLM_F_CREATE | NLM_F_REPLACE;
+    let what = format!("forward to {mac} at {vtep}");
+    request(what, RouteNetlinkMessage::NewNeighbour(message), flags, &[])
+}
+
+pub(crate) fn remove_remote(
+    tunnel: u32,
+    mac: Mac,
+    vtep: Option<Ipv4Addr>,
+    vni: Option<u32>,
+) -> Request {
+    let message = RouteNetlinkMessage::DelNeighbour(about_remote(tunnel, mac, vtep, vni));
+    request(format!("forget {mac}"), message, 0, GONE)
+}
+
+/// One address, reached through a neighbour on this bridge.
+pub(crate) fn add_route(address: IpAddr, bridge: u32, via: Ipv6Addr) -> Request {
+    let prefix = if address.is_ipv4() { 32 } else { 128 };
+    let mut message = about_route(address, prefix);
+    message.header.protocol = RouteProtocol::Static;
+    message.header.scope = RouteScope::Universe;
+    message.header.kind = RouteType::Unicast;
+    message.header.flags = RouteFlags::Onlink;
+    message.attributes.push(RouteAttribute::Oif(bridge));
+    message.attributes.push(if address.is_ipv4() {
+        RouteAttribute::Via(RouteVia::Inet6(via))
+    } else {
+        RouteAttribute::Gateway(RouteAddress::Inet6(via))
+    });
+    let what = format!("reach {address}");
+    request(what, RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE, &[])
+}
+
+pub(crate) fn remove_route(
+    address: IpAddr,
+    prefix: u8,
+    metric: Option<u32>,
+    table: Option<u32>,
+) -> Request {
+    let mut message = about_route(address, prefix);
+    message.header.scope = RouteScope::NoWhere;
+    message.attributes.extend(metric.map(RouteAttribute::Priority));
+    message.attributes.extend(table.map(RouteAttribute::Table));
+    let what = format!("forget the route to {address}/{prefix}");
+    request(what, RouteNetlinkMessage::DelRoute(message), 0, GONE)
+}
+
+fn link(index: u32) -> LinkMessage {
+    let mut link = LinkMessage::default();
+    link.header.index = index;
+    link
+}
+
+fn silent(index: u32) -> LinkMessage {
+    let mode = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+    let mut link = link(index);
+    link.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![mode])]));
+    link
+}
+
+fn about_address(index: u32, address: IpAddr, prefix: u8) -> AddressMessage {
+    let mut message = AddressMessage::default();
+    message.header.family = family(address);
+    message.header.prefix_len = prefix;
+    message.header.index = index;
+    message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+    if address.is_ipv6() {
+        // Every device has the gateway's address: nobody is to be asked whether it is free.
+        message.header.flags = AddressHeaderFlags::Nodad;
+        message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
+    }
+    message
+}
+
+fn about_neighbour(index: u32, address: IpAddr) -> NeighbourMessage {
+    let mut message = NeighbourMessage::default();
+    message.header.family = family(address);
+    message.header.ifindex = index;
+    let address = match address {
+        IpAddr::V4(address) => NeighbourAddress::Inet(address),
+        IpAddr::V6(address) => NeighbourAddress::Inet6(address),
+    };
+    message.attributes.push(NeighbourAttribute::Destination(address));
+    message
+}
+
+fn about_entry(index: u32, mac: Mac, flags: NeighbourFlags) -> NeighbourMessage {
+    let mut message = NeighbourMessage::default();
+    message.header.family = AddressFamily::Bridge;
+    message.header.ifindex = index;
+    message.header.flags = flags;
+    message.attributes.push(NeighbourAttribute::LinkLayerAddress(mac.0.to_vec()));
+    message
+}
+
+fn about_remote(
+    tunnel: u32,
+    mac: Mac,
+    vtep: Option<Ipv4Addr>,
+    vni: Option<u32>,
+) -> NeighbourMessage {
+    let mut message = about_entry(tunnel, mac, NeighbourFlags::Own);
+    let destination = vtep.map(NeighbourAddress::Inet).map(NeighbourAttribute::Destination);
+    message.attributes.extend(destination);
+    message.attributes.extend(vni.map(NeighbourAttribute::Vni));
+    message
+}
+
+fn about_route(address: IpAddr, prefix: u8) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(address);
+    message.header.destination_prefix_length = prefix;
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    if prefix > 0 {
+        message.attributes.push(RouteAttribute::Destination(address.into()));
+    }
+    message
+}
+
+const fn family(address: IpAddr) -> AddressFamily {
+    match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    }
+}
+
+fn create(what: String, link: LinkMessage) -> Request {
+    let message = RouteNetlinkMessage::NewLink(link);
+    request(what, message, NLM_F_CREATE | NLM_F_EXCL, &[EEXIST])
+}
+
+const fn request(
+    what: String,
+    message: RouteNetlinkMessage,
+    flags: u16,
+    forgives: &'static [i32],
+) -> Request {
+    Request { what, message, flags, forgives }
+}

@@ -1,0 +1,92 @@
+//! The network namespace of a VRF: made, named, ended.
+//!
+//! On kernels with VRF devices this is the place that would differ.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
+use observe::Place;
+
+/// Makes a VRF. Its name appears when everything else is done: who waits for names in that folder
+/// finds a namespace behind it at once.
+pub(crate) fn make(place: &Place, name: &str) -> io::Result<()> {
+    let kept = kept(place, name);
+    if let Some(folder) = kept.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::create_dir_all(&place.vrfs)?;
+    end(place, name)?; // what is left of one that did not come to its end
+    File::create(&kept)?;
+    let made = thread::scope(|scope| {
+        let inside = || {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            prepare()?;
+            let none: Option<&Path> = None;
+            mount(Some("/proc/thread-self/ns/net"), &kept, none, MsFlags::MS_BIND, none)?;
+            io::Result::Ok(())
+        };
+        scope.spawn(inside).join()
+    });
+    made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    symlink(&kept, place.vrfs.join(name))
+}
+
+/// Ends a VRF: first its name, then itself. Whatever was made inside goes with it.
+pub(crate) fn end(place: &Place, name: &str) -> io::Result<()> {
+    let named = place.vrfs.join(name);
+    // A namespace that somebody else put there is mounted at the name itself.
+    let _ = umount2(&named, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW);
+    gone(fs::remove_file(&named))?;
+    let kept = kept(place, name);
+    let _ = umount2(&kept, MntFlags::MNT_DETACH); // it may not be mounted
+    gone(fs::remove_file(&kept))
+}
+
+/// Where the namespace is kept: in a folder that is this node's alone.
+fn kept(place: &Place, name: &str) -> PathBuf {
+    place.state.join("vrfs").join(name)
+}
+
+/// It routes, whatever way an answer takes.
+fn prepare() -> io::Result<()> {
+    for (name, value) in [
+        ("ipv4/ip_forward", "1"),
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/default/rp_filter", "0"),
+        ("ipv6/conf/all/forwarding", "1"),
+        ("ipv6/conf/default/forwarding", "1"),
+        // Nobody is told of better ways: the ways are planned.
+        ("ipv4/conf/all/send_redirects", "0"),
+        ("ipv4/conf/default/send_redirects", "0"),
+    ] {
+        set(name, value)?;
+    }
+    Ok(())
+}
+
+/// Lets the node itself route between its cables.
+pub(crate) fn route_underlay() -> io::Result<()> {
+    set("ipv4/ip_forward", "1")?;
+    set("ipv4/conf/all/rp_filter", "0")
+}
+
+/// Changes a setting of the calling thread's namespace, if it is another.
+fn set(name: &str, value: &str) -> io::Result<()> {
+    let path = Path::new("/proc/sys/net").join(name);
+    if fs::read_to_string(&path)?.trim() == value {
+        return Ok(());
+    }
+    fs::write(path, value)
+}
+
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}

@@ -1,0 +1,159 @@
+//! Holding: the same words in and out, nothing touched twice, any change in between.
+
+use std::process::Command;
+use std::time::Duration;
+
+use apply::{Linux, Node as _, Outcome};
+use model::{Dialect, Generation};
+use observe::Watch;
+
+use crate::world::{
+    Device, OTHER_TENANT, Plan, STORAGE, TRAIN_A, Workload, in_device, is_unchanged, linux_lines,
+    opened, place, sorted, text, whole_plan,
+};
+
+pub(crate) fn plug_all(device: &mut Device) {
+    for workload in whole_plan().workloads {
+        device.plug(&workload);
+    }
+}
+
+pub(crate) fn check_holds(node: &mut Linux, plan: &Plan) {
+    for (dialect, wanted) in [(Dialect::Linux, plan.linux()), (Dialect::Table, plan.table())] {
+        let held = text(node, dialect);
+        assert_eq!(read::differences(dialect, &wanted, &held), [], "{held}");
+    }
+}
+
+/// Holds the plans one after the other on one device; each must be held as if it were the first.
+fn check_changes(plans: &[Plan]) {
+    in_device(|device| {
+        plug_all(device);
+        for (plan, generation) in plans.iter().zip(1..) {
+            let mut node = opened(plan, generation);
+            check_holds(&mut node, plan);
+        }
+    });
+}
+
+#[test]
+fn what_a_node_holds_is_what_it_was_sent() {
+    check_changes(&[whole_plan()]);
+}
+
+#[test]
+fn the_lines_are_the_very_lines() {
+    in_device(|device| {
+        plug_all(device);
+        let plan = Plan { consents: Vec::new(), ..whole_plan() };
+        let mut node = opened(&plan, 1);
+        assert_eq!(linux_lines(&mut node), sorted(&plan.linux()));
+    });
+}
+
+#[test]
+fn a_job_comes_and_goes() {
+    let one = Plan { workloads: vec![TRAIN_A, OTHER_TENANT], consents: Vec::new() };
+    check_changes(&[one.clone(), whole_plan(), one]);
+}
+
+#[test]
+fn a_tenant_comes_and_goes_and_another_gets_its_port() {
+    let first = Plan { workloads: vec![TRAIN_A, STORAGE], consents: vec![(1001, 3001)] };
+    let moved = Workload { port: TRAIN_A.port, ..OTHER_TENANT };
+    let second = Plan { workloads: vec![moved], consents: Vec::new() };
+    let none = Plan::default();
+    check_changes(&[first.clone(), second, none, first]);
+}
+
+#[test]
+fn another_tenant_gets_the_job_number_and_the_ports_of_one_that_ended() {
+    let first = Plan { workloads: vec![TRAIN_A, STORAGE], consents: Vec::new() };
+    let taken = Workload { tenant: OTHER_TENANT.tenant, ..TRAIN_A };
+    let second = Plan { workloads: vec![taken, STORAGE], consents: Vec::new() };
+    check_changes(&[first.clone(), second, first]);
+}
+
+#[test]
+fn two_jobs_change_places() {
+    let first = Plan { workloads: vec![TRAIN_A, STORAGE], consents: Vec::new() };
+    let swapped = vec![
+        Workload { port: STORAGE.port, ..TRAIN_A },
+        Workload { port: TRAIN_A.port, ..STORAGE },
+    ];
+    let second = Plan { workloads: swapped, consents: Vec::new() };
+    check_changes(&[first.clone(), second, first]);
+}
+
+#[test]
+fn a_port_that_is_given_up_is_the_devices_again_and_down() {
+    in_device(|device| {
+        plug_all(device);
+        opened(&whole_plan(), 1);
+        opened(&Plan::default(), 2);
+        let said = Command::new("ip").args(["-br", "link", "show", "swp5"]).output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        assert!(said.starts_with("swp5") && said.contains(" DOWN "), "{said}");
+        assert_eq!(std::fs::read_dir(place().vrfs).unwrap().count(), 0);
+        let names =
+            std::fs::read_dir(place().filter).unwrap().map(|entry| entry.unwrap().file_name());
+        let links = names.filter(|name| name.to_string_lossy().contains('-')).count();
+        assert_eq!(links, 1, "only the uplink is judged");
+    });
+}
+
+#[test]
+fn a_second_hold_touches_nothing() {
+    in_device(|device| {
+        plug_all(device);
+        let plan = whole_plan();
+        let mut node = opened(&plan, 1);
+        let mut watch = Watch::begin(&place()).unwrap();
+        // The kernel still talks of links that just came up.
+        while watch.next(Duration::from_millis(1500)).unwrap() {}
+        for generation in [1, 2] {
+            let sent = plan.sent(generation);
+            assert!(is_unchanged(&node.hold(&sent, &mut |step| panic!("{step}")).unwrap()));
+        }
+        assert!(!watch.next(Duration::from_millis(600)).unwrap(), "something was touched");
+    });
+}
+
+#[test]
+fn new_ports_are_down_until_they_are_started() {
+    in_device(|device| {
+        plug_all(device);
+        let plan = whole_plan();
+        let mut node = Linux::open(place()).unwrap();
+        node.hold(&plan.sent(1), &mut |_| {}).unwrap();
+        let is_port = |line: &&String| line.starts_with("link ");
+        let lines = linux_lines(&mut node);
+        assert!(lines.iter().filter(is_port).all(|line| line.ends_with(" judged down")));
+        node.start(Generation(2)).unwrap_err();
+        node.start(Generation(1)).unwrap();
+        check_holds(&mut node, &plan);
+    });
+}
+
+#[test]
+fn an_older_generation_is_refused_also_after_a_restart() {
+    in_device(|device| {
+        plug_all(device);
+        let plan = whole_plan();
+        opened(&plan, 5);
+        let mut node = Linux::open(place()).unwrap();
+        let outcomes = node.hold(&Plan::default().sent(4), &mut |_| {}).unwrap();
+        let stale = Outcome::Stale { theirs: Generation(5) };
+        assert_eq!(outcomes, [(Dialect::Linux, stale), (Dialect::Table, stale)]);
+        check_holds(&mut node, &plan);
+    });
+}
+
+#[test]
+fn a_port_that_is_not_there_is_named() {
+    in_device(|_| {
+        let mut node = Linux::open(place()).unwrap();
+        let error = node.hold(&whole_plan().sent(1), &mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("swp5"), "{error}");
+    });
+}

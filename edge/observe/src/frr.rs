@@ -1,0 +1,226 @@
+//! What FRR's daemons hold, asked over their own sockets: no process is started for it.
+
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The daemons that no device of the fabric can do without: addresses and VRFs, then routes.
+pub const DAEMONS: [&str; 2] = ["zebra", "bgpd"];
+
+/// How long a daemon may take for one answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The running configuration of all daemons whose sockets stand in the folder, as one text of
+/// dialect `frr`: zebra's, then bgpd's, then those of the daemons that nobody asked for but run.
+///
+/// What each of them says in the same words (names and versions) stands there once; what says
+/// nothing (empty lines, empty comments, headings) not at all. Nothing else is hidden.
+pub fn frr(folder: &Path) -> Result<String, VtyTrouble> {
+    let mut text = String::new();
+    let mut names = BTreeSet::new();
+    for mut vty in Vty::open_all(folder)? {
+        append(&vty.say("show running-config")?, &mut names, &mut text);
+    }
+    Ok(text)
+}
+
+/// The VRFs whose namespaces or devices zebra knows, so that links may be put into them: those
+/// that come into a namespace before zebra watches it are understood by half.
+pub fn known_vrfs(folder: &Path) -> Result<BTreeSet<String>, VtyTrouble> {
+    let said = Vty::open(folder, "zebra")?.say("show vrf")?;
+    let active = said.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        match words.as_slice() {
+            ["vrf", name, "id", ..] => Some(String::from(*name)),
+            _ => None,
+        }
+    });
+    Ok(active.collect())
+}
+
+fn append(said: &str, names: &mut BTreeSet<String>, text: &mut String) {
+    const SAID_BY_ALL: &[&str] = &["frr version ", "frr defaults ", "hostname "];
+    const SAYS_NOTHING: &[&str] =
+        &["", "!", "end", "Building configuration...", "Current configuration:"];
+    for line in said.lines().map(str::trim_end) {
+        if SAYS_NOTHING.contains(&line.trim_start()) {
+            continue;
+        }
+        let is_name = SAID_BY_ALL.iter().any(|words| line.starts_with(words));
+        if is_name && !names.insert(line.into()) {
+            continue;
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+}
+
+/// A conversation with one daemon of FRR.
+///
+/// A command is sent with a zero byte at its end; the answer is text, three zero bytes and a
+/// status. Closing the conversation gives up whatever it had locked.
+#[derive(Debug)]
+pub struct Vty {
+    daemon: String,
+    stream: UnixStream,
+}
+
+impl Vty {
+    /// Begins a conversation in which everything may be asked.
+    pub fn open(folder: &Path, daemon: &str) -> Result<Self, VtyTrouble> {
+        let socket = folder.join(format!("{daemon}.vty"));
+        let stream = UnixStream::connect(&socket).map_err(|source| VtyTrouble::Absent {
+            daemon: daemon.into(),
+            socket,
+            source,
+        })?;
+        let mut vty = Self { daemon: daemon.into(), stream };
+        vty.say("enable")?;
+        Ok(vty)
+    }
+
+    /// A conversation with each daemon that runs. Those that must run come first; of the others, a
+    /// socket that nobody listens on was left behind.
+    pub fn open_all(folder: &Path) -> Result<Vec<Self>, VtyTrouble> {
+        let mut all: Vec<Self> =
+            DAEMONS.iter().map(|daemon| Self::open(folder, daemon)).collect::<Result<_, _>>()?;
+        for daemon in others(folder)? {
+            match Self::open(folder, &daemon) {
+                Err(VtyTrouble::Absent { source, .. }) if left_behind(&source) => {}
+                vty => all.push(vty?),
+            }
+        }
+        Ok(all)
+    }
+
+    /// What the daemon is called.
+    #[must_use]
+    pub fn daemon(&self) -> &str {
+        &self.daemon
+    }
+
+    /// Says a command, and gives the answer if the daemon did as told.
+    pub fn say(&mut self, command: &str) -> Result<String, VtyTrouble> {
+        let (said, status) = self
+            .exchange(command)
+            .map_err(|source| VtyTrouble::Silent { daemon: self.daemon.clone(), source })?;
+        if status == 0 {
+            return Ok(said);
+        }
+        let (daemon, command) = (self.daemon.clone(), command.into());
+        let refusal = Refusal { daemon, command, said: one_line(&said), status };
+        Err(VtyTrouble::Refused(refusal))
+    }
+
+    fn exchange(&mut self, command: &str) -> std::io::Result<(String, u8)> {
+        let deadline = Instant::now() + PATIENCE;
+        self.stream.set_write_timeout(Some(PATIENCE))?;
+        let mut line = Vec::with_capacity(command.len() + 1);
+        line.extend_from_slice(command.as_bytes());
+        line.push(0);
+        self.stream.write_all(&line)?;
+        let mut answer = Vec::new();
+        let mut piece = [0; 16_384];
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            self.stream.set_read_timeout(Some(left))?;
+            match self.stream.read(&mut piece) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(length) => answer.extend_from_slice(&piece[..length]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if let [text @ .., 0, 0, 0, status] = answer.as_slice() {
+                return Ok((String::from_utf8_lossy(text).into_owned(), *status));
+            }
+        }
+    }
+}
+
+/// The daemons with a socket in the folder besides those that must run, by name.
+fn others(folder: &Path) -> Result<BTreeSet<String>, VtyTrouble> {
+    let unreadable = |source| VtyTrouble::Folder { folder: folder.into(), source };
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let name = entry.map_err(unreadable)?.file_name();
+        if let Some(daemon) = name.to_str().and_then(|name| name.strip_suffix(".vty"))
+            && !DAEMONS.contains(&daemon)
+        {
+            names.insert(daemon.into());
+        }
+    }
+    Ok(names)
+}
+
+fn left_behind(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound)
+}
+
+fn one_line(said: &str) -> String {
+    let lines = said.lines().map(|line| line.trim().trim_start_matches("% "));
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// Why FRR did not answer, or not as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum VtyTrouble {
+    /// Nobody listens.
+    #[error("{daemon} of FRR does not run: nobody listens on {}; start FRR", socket.display())]
+    Absent {
+        /// Who should.
+        daemon: String,
+        /// Where.
+        socket: PathBuf,
+        /// What failed.
+        source: std::io::Error,
+    },
+    /// The folder of the sockets cannot be listed.
+    #[error("the folder of FRR's sockets, {}, cannot be read; is it FRR's --vty_socket?", folder.display())]
+    Folder {
+        /// Which.
+        folder: PathBuf,
+        /// What failed.
+        source: std::io::Error,
+    },
+    /// The daemon listens and does not answer, or went away in the middle.
+    #[error("{daemon} of FRR does not answer; restart it if it hangs")]
+    Silent {
+        /// Who.
+        daemon: String,
+        /// What failed.
+        source: std::io::Error,
+    },
+    /// The daemon answered that it will not.
+    #[error(transparent)]
+    Refused(Refusal),
+}
+
+/// A command that a daemon refused.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{daemon} of FRR refuses `{command}`: {said} (status {status})")]
+pub struct Refusal {
+    /// Who.
+    pub daemon: String,
+    /// What it was told.
+    pub command: String,
+    /// Why, in its own words.
+    pub said: String,
+    /// FRR's number of the reason.
+    pub status: u8,
+}
+
+impl Refusal {
+    /// Whether the daemon does not know such a command at all, or not with these words.
+    #[must_use]
+    pub fn is_unknown_command(&self) -> bool {
+        const NO_MATCH: u8 = 2;
+        const AMBIGUOUS: u8 = 3;
+        const INCOMPLETE: u8 = 4;
+        matches!(self.status, NO_MATCH | AMBIGUOUS | INCOMPLETE)
+    }
+}

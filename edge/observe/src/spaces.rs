@@ -1,0 +1,233 @@
+//! The network namespaces of one node: its own, and one for each VRF.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use filter::Kernel;
+use nix::sys::statfs::{FsType, fstatfs};
+use wire::Tables;
+
+use crate::seen::{Interface, Kind, Seen};
+use crate::{Door, Place, Trouble, own_namespace, say};
+
+/// What a file of a network namespace is on (linux/magic.h).
+const NSFS: FsType = FsType(0x6e73_6673);
+
+/// The namespaces of one node, each with a socket that is kept open.
+pub struct Spaces {
+    place: Place,
+    own: Space,
+    vrfs: BTreeMap<String, Space>,
+}
+
+/// One of them.
+struct Space {
+    inode: u64,
+    namespace: File,
+    door: Door,
+}
+
+impl Spaces {
+    /// Those of the node where the calling thread is.
+    pub fn open(place: &Place) -> Result<Self, Trouble> {
+        let own = Space::of(own_namespace()?, 0)?;
+        let mut spaces = Self { place: place.clone(), own, vrfs: BTreeMap::new() };
+        spaces.refresh()?;
+        Ok(spaces)
+    }
+
+    /// Looks which VRFs there are now, and says whether that changed.
+    pub fn refresh(&mut self) -> Result<bool, Trouble> {
+        let names = names(&self.place.vrfs)?;
+        let before = self.vrfs.len();
+        self.vrfs.retain(|name, _| names.contains(name));
+        let mut changed = self.vrfs.len() != before;
+        for name in names {
+            let path = self.place.vrfs.join(&name);
+            let Some((inode, namespace)) = namespace(&path)? else {
+                changed |= self.vrfs.remove(&name).is_some();
+                continue;
+            };
+            if self.vrfs.get(&name).is_none_or(|space| space.inode != inode) {
+                self.vrfs.insert(name, Space::of(namespace, inode)?);
+                changed = true;
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Looks at all of it.
+    pub fn look(&mut self) -> Result<Found, Trouble> {
+        self.refresh()?;
+        let own = Seen::through(&mut self.own.door)?;
+        let mut vrfs = Vec::new();
+        let mut inodes = BTreeSet::new();
+        for (name, space) in &mut self.vrfs {
+            // A second name of a namespace is a VRF with nothing of its own.
+            let is_first = inodes.insert(space.inode);
+            let seen = if is_first { Seen::through(&mut space.door)? } else { Seen::default() };
+            vrfs.push((name.clone(), seen));
+        }
+        vrfs.sort_by_key(|(name, _)| (number(name).unwrap_or(u16::MAX), name.clone()));
+        let standing = Kernel::standing(&self.place.filter)?.into_iter().collect();
+        Ok(Found { own, vrfs, standing })
+    }
+
+    /// The VRFs there are.
+    pub fn vrfs(&self) -> impl Iterator<Item = &str> {
+        self.vrfs.keys().map(String::as_str)
+    }
+
+    /// The namespace of a VRF, or the node's own.
+    #[must_use]
+    pub fn namespace(&self, vrf: Option<&str>) -> Option<&File> {
+        self.space(vrf).map(|space| &space.namespace)
+    }
+
+    /// The socket in the namespace of a VRF, or in the node's own.
+    pub fn door(&mut self, vrf: Option<&str>) -> Option<&mut Door> {
+        match vrf {
+            None => Some(&mut self.own.door),
+            Some(name) => self.vrfs.get_mut(name).map(|space| &mut space.door),
+        }
+    }
+
+    fn space(&self, vrf: Option<&str>) -> Option<&Space> {
+        match vrf {
+            None => Some(&self.own),
+            Some(name) => self.vrfs.get(name),
+        }
+    }
+}
+
+impl Space {
+    fn of(namespace: File, inode: u64) -> Result<Self, Trouble> {
+        let door = Door::inside(&namespace)?;
+        Ok(Self { inode, namespace, door })
+    }
+}
+
+/// What was found on a node.
+pub struct Found {
+    pub(crate) own: Seen,
+    pub(crate) vrfs: Vec<(String, Seen)>,
+    /// Where the packet program stands: hook and interface.
+    pub(crate) standing: BTreeSet<(String, u32)>,
+}
+
+impl Found {
+    /// What it holds, in the words of dialect `linux`.
+    #[must_use]
+    pub fn linux(&self) -> String {
+        say::linux(self)
+    }
+
+    /// Where an interface is, and its number: in a VRF, or in none.
+    #[must_use]
+    pub fn interface(&self, name: &str) -> Option<(Option<&str>, u32)> {
+        self.all().find_map(|(vrf, seen)| {
+            let found = seen.interfaces.iter().find(|interface| interface.name == name)?;
+            Some((vrf, found.index))
+        })
+    }
+
+    /// The number of an interface in a VRF.
+    #[must_use]
+    pub fn interface_in(&self, vrf: &str, name: &str) -> Option<u32> {
+        let interface = self.inside(vrf).find(|interface| interface.name == name)?;
+        Some(interface.index)
+    }
+
+    /// What an interface is called; ports come before what is made here.
+    #[must_use]
+    pub fn name(&self, index: u32) -> Option<String> {
+        let mut named = self.all().filter_map(|(_, seen)| seen.interface(index));
+        named
+            .find(|interface| matches!(interface.kind, Kind::Other))
+            .map(|found| found.name.clone())
+    }
+
+    /// The ports in a VRF: what was not made there and has to leave before it ends.
+    pub fn ports(&self, vrf: &str) -> impl Iterator<Item = (&str, u32)> {
+        self.inside(vrf)
+            .filter(|interface| matches!(interface.kind, Kind::Other))
+            .map(|interface| (interface.name.as_str(), interface.index))
+    }
+
+    /// The bridges and tunnels in a VRF, tunnels first.
+    pub fn made(&self, vrf: &str) -> impl Iterator<Item = (&str, u32)> {
+        let tunnels =
+            self.inside(vrf).filter(|interface| matches!(interface.kind, Kind::Tunnel(_)));
+        let bridges =
+            self.inside(vrf).filter(|interface| matches!(interface.kind, Kind::Bridge(_)));
+        tunnels.chain(bridges).map(|interface| (interface.name.as_str(), interface.index))
+    }
+
+    fn inside(&self, vrf: &str) -> impl Iterator<Item = &Interface> {
+        let seen = self.vrfs.iter().filter(move |(name, _)| name == vrf);
+        seen.flat_map(|(_, seen)| &seen.interfaces)
+    }
+
+    /// Whether interfaces of several namespaces have this number.
+    #[must_use]
+    pub fn is_shared(&self, index: u32) -> bool {
+        self.all().filter(|(_, seen)| seen.interface(index).is_some()).count() > 1
+    }
+
+    /// Whether the packet program stands at all these hooks of an interface.
+    #[must_use]
+    pub fn judged(&self, hooks: &[&str], index: u32) -> bool {
+        hooks.iter().all(|hook| self.standing.contains(&((*hook).to_owned(), index)))
+    }
+
+    /// What the packet program holds, in the words of dialect `table`; none if it has no policy.
+    pub fn table(&self, place: &Place) -> Result<Option<String>, Trouble> {
+        let kernel = match Kernel::open(&place.filter) {
+            Err(filter::Fault::NotLoaded { .. }) => return Ok(None),
+            kernel => kernel?,
+        };
+        let Some(bytes) = kernel.held()? else { return Ok(None) };
+        let name = |index| self.name(index);
+        filter::say(Tables::new(&bytes), &name).map(Some).map_err(|_| Trouble::Table)
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Option<&str>, &Seen)> {
+        let vrfs = self.vrfs.iter().map(|(name, seen)| (Some(name.as_str()), seen));
+        std::iter::once((None, &self.own)).chain(vrfs)
+    }
+}
+
+/// The tenant's number in the name of its VRF.
+pub(crate) fn number(vrf: &str) -> Option<u16> {
+    vrf.strip_prefix('t')?.parse().ok()
+}
+
+fn names(folder: &Path) -> Result<BTreeSet<String>, Trouble> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        entries => entries.map_err(Trouble::file(folder))?,
+    };
+    let mut names = BTreeSet::new();
+    for entry in entries {
+        let name = entry.map_err(Trouble::file(folder))?.file_name();
+        names.extend(name.into_string());
+    }
+    Ok(names)
+}
+
+/// The namespace with this name; none if nothing is mounted there (any more).
+fn namespace(path: &Path) -> Result<Option<(u64, File)>, Trouble> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(Trouble::file(path))?,
+    };
+    let about = fstatfs(&file).map_err(|errno| Trouble::file(path)(errno.into()))?;
+    if about.filesystem_type() != NSFS {
+        return Ok(None);
+    }
+    let inode = file.metadata().map_err(Trouble::file(path))?.ino();
+    Ok(Some((inode, file)))
+}

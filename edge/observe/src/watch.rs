@@ -1,0 +1,134 @@
+//! Tells that something on a node may have changed.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd as _;
+use std::time::{Duration, Instant};
+
+use filter::Kernel;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::seen::Seen;
+use crate::{Door, Place, Spaces, Trouble};
+
+/// Bits of linux/rtnetlink.h: links, neighbours with forwarding entries, addresses and routes.
+const LINK: u32 = 0x1;
+const NEIGHBOUR: u32 = 0x4;
+const ADDRESSES: u32 = 0x10 | 0x100;
+const ROUTES: u32 = 0x40 | 0x400;
+
+/// How often what tells nothing by itself is asked: the packet program and the routing daemons.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// Tells that something on a node may have changed.
+pub struct Watch {
+    place: Place,
+    spaces: Spaces,
+    doors: BTreeMap<Option<String>, Door>,
+    polled: Polled,
+    next_poll: Instant,
+}
+
+/// What has to be asked for.
+#[derive(Default, Eq, PartialEq)]
+struct Polled {
+    standing: Vec<(String, u32)>,
+    policy: Option<Vec<u8>>,
+    /// A daemon that does not answer is a change, when it begins and when it ends.
+    frr: Option<String>,
+}
+
+impl Watch {
+    /// Watches the node where the calling thread is.
+    pub fn begin(place: &Place) -> Result<Self, Trouble> {
+        let mut watch = Self {
+            place: place.clone(),
+            spaces: Spaces::open(place)?,
+            doors: BTreeMap::new(),
+            polled: Polled::at(place)?,
+            next_poll: Instant::now() + EVERY,
+        };
+        watch.listen()?;
+        Ok(watch)
+    }
+
+    /// Blocks until something changed or the time is over; says whether something did.
+    pub fn next(&mut self, at_most: Duration) -> Result<bool, Trouble> {
+        let end = Instant::now() + at_most;
+        loop {
+            let until = self.next_poll.min(end);
+            self.wait(until)?;
+            if self.told()? {
+                return Ok(true);
+            }
+            let now = Instant::now();
+            if now >= self.next_poll {
+                self.next_poll = now + EVERY;
+                let polled = Polled::at(&self.place)?;
+                let changed = polled != self.polled;
+                self.polled = polled;
+                if self.refresh()? || changed {
+                    return Ok(true);
+                }
+            }
+            if now >= end {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// VRFs came or went: listens to those there are, and says whether they are others.
+    pub fn refresh(&mut self) -> Result<bool, Trouble> {
+        let changed = self.spaces.refresh()?;
+        if changed {
+            self.listen()?;
+        }
+        Ok(changed)
+    }
+
+    fn listen(&mut self) -> Result<(), Trouble> {
+        self.doors.clear();
+        let vrfs = self.spaces.vrfs().map(|vrf| Some(vrf.to_owned()));
+        for vrf in std::iter::once(None).chain(vrfs) {
+            if let Some(namespace) = self.spaces.namespace(vrf.as_deref()) {
+                let door = Door::listening(namespace, LINK | NEIGHBOUR | ADDRESSES | ROUTES)?;
+                self.doors.insert(vrf, door);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the kernel to say something, or until then.
+    fn wait(&self, until: Instant) -> Result<(), Trouble> {
+        let left = until.saturating_duration_since(Instant::now());
+        let left =
+            PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
+        let mut descriptors: Vec<PollFd<'_>> =
+            self.doors.values().map(|door| PollFd::new(door.as_fd(), PollFlags::POLLIN)).collect();
+        match poll(&mut descriptors, left) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(errno) => Err(Trouble::kernel("wait for changes")(errno.into())),
+        }
+    }
+
+    /// Whether something was told that can change what the node holds. What the routing daemons
+    /// and the kernel learn by themselves does not.
+    fn told(&self) -> Result<bool, Trouble> {
+        let mut matters = false;
+        for door in self.doors.values() {
+            let told = door.told()?;
+            matters |= told.into_iter().any(Seen::knows);
+        }
+        Ok(matters)
+    }
+}
+
+impl Polled {
+    fn at(place: &Place) -> Result<Self, Trouble> {
+        let policy = match Kernel::open(&place.filter) {
+            Ok(kernel) => kernel.held()?,
+            Err(_) => None,
+        };
+        let standing = Kernel::standing(&place.filter)?;
+        Ok(Self { standing, policy, frr: crate::frr(&place.frr).ok() })
+    }
+}
