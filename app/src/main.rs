@@ -9,6 +9,7 @@ mod documents;
 mod draft;
 mod ending;
 mod evidence;
+mod span;
 mod state;
 mod words;
 

@@ -1,7 +1,6 @@
 //! The agent of this machine, and a look at the others.
 
 mod status;
-pub(crate) mod time;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -15,9 +14,9 @@ use observe::{Place, Watch};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::ending::{Ended, Stop};
+use crate::span::Span;
 use crate::words::{Format, GOOD, NAME, NOTE, examples};
 pub(super) use status::policy;
-use time::Span;
 
 /// Work on this node for the controller, or look at how the agents are
 ///

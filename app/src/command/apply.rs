@@ -12,7 +12,6 @@ use store::Log;
 use verify::Cleared;
 
 use super::Output;
-use super::agent::time::Span;
 use super::ca::CaFolder;
 use super::plan::write_changes;
 use super::verify::answer;
@@ -20,6 +19,7 @@ use crate::documents::Documents;
 use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
 use crate::evidence::Extent;
+use crate::span::Span;
 use crate::state::State;
 use crate::words::{
     self, BAD, DIM, Format, GOOD, NAME, NOTE, Table, cell, examples, painted, plural, some,

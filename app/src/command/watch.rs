@@ -14,11 +14,11 @@ use clap::Args;
 use model::{Generation, Name};
 
 use super::Output;
-use super::agent::time::Span;
 use super::ca::CaFolder;
 use crate::documents::Documents;
 use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
+use crate::span::Span;
 use crate::state::State;
 use crate::words::{DIM, Format, GOOD, HEAD, NOTE, aside, examples, plural};
 use post::Post;

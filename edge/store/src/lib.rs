@@ -12,6 +12,8 @@ mod line;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use line::{Chain, Damage};
 use plan::Record;
@@ -94,7 +96,7 @@ impl Log {
         let path = path.into();
         let unreadable = |source| OpenError::Unreadable { path: path.clone(), source };
         let mut file = open_file(&path).map_err(unreadable)?;
-        match file.try_lock() {
+        match lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(OpenError::Busy { path }),
             Err(TryLockError::Error(source)) => return Err(unreadable(source)),
@@ -164,6 +166,20 @@ fn open_file(path: &Path) -> io::Result<File> {
         File::open(directory)?.sync_all()?;
     }
     Ok(file)
+}
+
+/// Takes the lock. Who had the log before may have begun a child at that moment, and the child
+/// keeps the lock until it is another program: that is worth a short wait.
+fn lock(file: &File) -> Result<(), TryLockError> {
+    const TRIES: u32 = 20;
+    const WAIT: Duration = Duration::from_millis(10);
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(WAIT),
+            taken => return taken,
+        }
+    }
+    file.try_lock()
 }
 
 fn cut_off(file: &File, sound_bytes: usize) -> io::Result<()> {

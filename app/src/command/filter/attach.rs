@@ -8,9 +8,9 @@ use model::Rate;
 use serde::Serialize;
 
 use super::policy::{Policy, Size, Terms};
-use super::time::Lease;
 use super::{Output, Place};
 use crate::ending::{Ended, Stop};
+use crate::span::Span;
 use crate::words::{self, DIM, Format, GOOD, NAME, NOTE, Table, cell, examples, painted, plural};
 
 /// Put the filter at uplinks and ports: at all of them, or at none
@@ -40,7 +40,7 @@ pub(crate) struct Attach {
     terms: Terms,
     /// Open the gate for so long: 500ms, 30s, 15m
     #[arg(long, value_name = "TIME", requires = "table")]
-    lease: Option<Lease>,
+    lease: Option<Span>,
     /// What all uplinks together can send; guarantees are kept out of it
     #[arg(long, value_name = "RATE")]
     link: Option<Rate>,

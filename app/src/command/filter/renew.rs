@@ -9,8 +9,8 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::SignalFd;
 
 use super::Place;
-use super::time::Lease;
 use crate::ending::{Ended, Stop};
+use crate::span::Span;
 use crate::words::{GOOD, NOTE, examples};
 
 /// Keep the gate open for so long from now on
@@ -24,7 +24,7 @@ use crate::words::{GOOD, NOTE, examples};
 pub(crate) struct Renew {
     /// For how long: 500ms, 30s, 15m
     #[arg(long, value_name = "TIME")]
-    lease: Lease,
+    lease: Span,
     /// Renew it every third of that time, until SIGINT or SIGTERM
     #[arg(long)]
     hold: bool,
@@ -78,7 +78,7 @@ impl Ends {
     }
 
     /// Waits for a third of the lease, or until one of them comes.
-    fn within(&self, lease: Lease) -> Result<bool, nix::Error> {
+    fn within(&self, lease: Span) -> Result<bool, nix::Error> {
         let third = PollTimeout::try_from(lease.0 / 3).unwrap_or(PollTimeout::MAX);
         let mut descriptors = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
         match poll(&mut descriptors, third) {
