@@ -38,6 +38,17 @@ pub(crate) struct Refusal {
     remedy: String,
 }
 
+impl From<plan::Refusal> for Refusal {
+    fn from(refusal: plan::Refusal) -> Self {
+        Self {
+            code: refusal.code(),
+            place: None,
+            problem: refusal.to_string(),
+            remedy: refusal.remedy(),
+        }
+    }
+}
+
 impl<E: Error + 'static> From<E> for Stop {
     fn from(error: E) -> Self {
         Self::Broken(Box::new(error))
@@ -59,13 +70,7 @@ impl Stop {
 
     /// There is no such plan.
     pub(crate) fn plan(refusals: Vec<plan::Refusal>) -> Self {
-        let refusals = refusals.into_iter().map(|refusal| Refusal {
-            code: refusal.code(),
-            place: None,
-            problem: refusal.to_string(),
-            remedy: refusal.remedy(),
-        });
-        Self::Refused(refusals.collect())
+        Self::Refused(refusals.into_iter().map(Refusal::from).collect())
     }
 
     /// The command line names something that does not exist, or that makes no sense.

@@ -10,6 +10,7 @@ mod draft;
 mod ending;
 mod evidence;
 mod span;
+mod standing;
 mod state;
 mod words;
 

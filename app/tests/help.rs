@@ -4,9 +4,12 @@ mod desk;
 
 use desk::Desk;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 18] = [
     "fleet",
     "plan",
+    "place",
+    "capacity",
+    "defrag",
     "render",
     "read",
     "verify",

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: every promised number, measured here and now.
 
 mod house;
+mod place;
 
 use std::process::ExitCode;
 
@@ -16,7 +17,8 @@ Measures every bench whose name contains the word, in every scale unless one is 
 /// A bench measures in worlds of these scales and adds its rows.
 type Bench = fn(&[Scale], &mut Table);
 
-const BENCHES: [(&str, Bench); 2] = [("header", header), ("house", house::house)];
+const BENCHES: [(&str, Bench); 3] =
+    [("header", header), ("house", house::house), ("place", place::place)];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -35,6 +35,8 @@ pub(crate) enum Fleet {
     "bulkhead fleet generate --gpus 102400 > fleet.yaml" => "a large fleet in a few lines",
     "bulkhead fleet generate --gpus 1024 --sites 2 --nvl72 25 --workload > cluster.yaml"
         => "two sites, a quarter of it NVL72, with tenants and jobs",
+    "bulkhead fleet generate --gpus 102400 --pod-gpus 16384 > fleet.yaml"
+        => "pods in which the largest gangs find room",
 ))]
 pub(crate) struct Generate {
     /// How many GPUs; rounded up to whole nodes
@@ -46,6 +48,9 @@ pub(crate) struct Generate {
     /// How many sites share them
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     sites: u32,
+    /// How many GPUs a full pod has; rounded up to whole racks [default: 2048, NVL72 2304]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pod_gpus: Option<u32>,
     /// Add tenants and jobs that use most of the fleet
     #[arg(long)]
     workload: bool,
@@ -102,6 +107,7 @@ impl Generate {
             gpus: self.gpus,
             nvl72_percent: self.nvl72,
             sites: self.sites,
+            pod_gpus: self.pod_gpus,
             tenants: self.tenants,
             jobs: self.jobs,
             seed: self.seed,

@@ -3,11 +3,14 @@
 mod agent;
 mod apply;
 mod ca;
+mod capacity;
 mod completions;
+mod defrag;
 mod demo;
 mod filter;
 mod fleet;
 mod lab;
+mod place;
 mod plan;
 mod read;
 mod render;
@@ -29,6 +32,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Fleet(fleet::Fleet),
     Plan(plan::Plan),
+    Place(place::Place),
+    Capacity(capacity::Capacity),
+    Defrag(defrag::Defrag),
     Render(render::Render),
     Read(read::Read),
     Verify(verify::Verify),
@@ -62,6 +68,9 @@ impl Command {
         match self {
             Self::Fleet(fleet) => fleet.run(out),
             Self::Plan(plan) => plan.run(out),
+            Self::Place(place) => place.run(out),
+            Self::Capacity(capacity) => capacity.run(out),
+            Self::Defrag(defrag) => defrag.run(out),
             Self::Render(render) => render.run(out),
             Self::Read(read) => read.run(out),
             Self::Verify(verify) => verify.run(out),
@@ -83,6 +92,9 @@ impl Command {
         match self {
             Self::Fleet(fleet) => fleet.format(),
             Self::Plan(plan) => plan.output.format,
+            Self::Place(place) => place.output.format,
+            Self::Capacity(capacity) => capacity.output.format,
+            Self::Defrag(defrag) => defrag.output.format,
             Self::Read(read) => read.output.format,
             Self::Verify(verify) => verify.output.format,
             Self::Apply(apply) => apply.output.format,

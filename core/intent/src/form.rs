@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use ipnet::{IpNet, Ipv4Net};
 use model::{
-    Enforcement, Grade, Health, Name, Protocol, Rate, Side, SiteKind, SwitchDialect, TrafficClass,
+    ApartLevel, Capacity, Enforcement, Grade, Health, Name, Preempts, Protocol, Rate, Side,
+    SiteKind, SwitchDialect, TrafficClass, Within,
 };
 use smol_str::SmolStr;
 
@@ -92,24 +93,7 @@ impl<'t> Form<'t> {
         most: u64,
         out: &mut Refusals,
     ) -> Option<At<T>> {
-        let tree = self.get(key)?;
-        let pos = tree.pos;
-        let digits = match &tree.value {
-            Value::Scalar { text, plain: true } if is_whole(text) => text,
-            _ => {
-                refuse_type(tree, key, "a whole number", out);
-                return None;
-            }
-        };
-        match digits.parse::<u64>().map(|number| (number, T::try_from(number))) {
-            Ok((number, Ok(value))) if (least..=most).contains(&number) => Some(At { value, pos }),
-            _ => {
-                let found = digits.to_string();
-                let problem = Problem::OutOfRange { key, found, least, most };
-                out.refuse(pos, problem);
-                None
-            }
-        }
+        number(self.get(key)?, key, least, most, out)
     }
 
     /// One of a few words.
@@ -164,14 +148,7 @@ impl<'t> Form<'t> {
     }
 
     pub(crate) fn list(&self, key: &'static str, out: &mut Refusals) -> &'t [Tree] {
-        match self.get(key) {
-            None => &[],
-            Some(Tree { value: Value::List(items), .. }) => items,
-            Some(tree) => {
-                refuse_type(tree, key, "a list", out);
-                &[]
-            }
-        }
+        self.get(key).and_then(|tree| list(tree, key, out)).unwrap_or_default()
     }
 
     /// The map under a key, whose own keys are names that people chose.
@@ -193,6 +170,45 @@ impl<'t> Form<'t> {
         out: &mut Refusals,
     ) -> Option<Form<'t>> {
         Form::open(self.get(key)?, shape, out)
+    }
+}
+
+pub(crate) fn list<'t>(
+    tree: &'t Tree,
+    key: &'static str,
+    out: &mut Refusals,
+) -> Option<&'t [Tree]> {
+    if let Value::List(items) = &tree.value {
+        return Some(items);
+    }
+    refuse_type(tree, key, "a list", out);
+    None
+}
+
+/// A whole number within both bounds. The bounds must fit into the type.
+pub(crate) fn number<T: TryFrom<u64>>(
+    tree: &Tree,
+    key: &'static str,
+    least: u64,
+    most: u64,
+    out: &mut Refusals,
+) -> Option<At<T>> {
+    let pos = tree.pos;
+    let digits = match &tree.value {
+        Value::Scalar { text, plain: true } if is_whole(text) => text,
+        _ => {
+            refuse_type(tree, key, "a whole number", out);
+            return None;
+        }
+    };
+    match digits.parse::<u64>().map(|number| (number, T::try_from(number))) {
+        Ok((number, Ok(value))) if (least..=most).contains(&number) => Some(At { value, pos }),
+        _ => {
+            let found = digits.to_string();
+            let problem = Problem::OutOfRange { key, found, least, most };
+            out.refuse(pos, problem);
+            None
+        }
     }
 }
 
@@ -329,14 +345,18 @@ macro_rules! words {
 }
 
 words! {
+    ApartLevel: "node" Node, "leaf" Leaf, "pod" Pod, "site" Site;
+    Capacity: "reserved" Reserved, "on-demand" OnDemand, "preemptible" Preemptible;
     Grade: "domain" Domain, "node" Node, "gpu" Gpu, "slice" Slice, "shared" Shared;
     Enforcement: "leaf" Leaf, "host" Host, "dpu" Dpu;
     Health: "good" Good, "draining" Draining, "failed" Failed;
+    Preempts: "nobody" Nobody, "own" Own, "others" Others;
     Protocol: "tcp" Tcp, "udp" Udp;
     Side: "client" Client, "provider" Provider;
     SiteKind: "core" Core, "edge" Edge;
     SwitchDialect: "frr" Frr, "nxos" Nxos;
     TrafficClass: "lossless" Lossless, "latency" Latency, "bulk" Bulk;
+    Within: "node" Node, "nvlink-domain" NvlinkDomain, "leaf" Leaf, "pod" Pod;
 }
 
 /// A name of which others are made, so that a part of the program can always say one.

@@ -11,6 +11,9 @@ pub struct Wish {
     pub nvl72_percent: u32,
     /// How many sites share them.
     pub sites: u32,
+    /// How many GPUs a full pod has, rounded up to whole racks; nothing said is what is usual for
+    /// the kind of node.
+    pub pod_gpus: Option<u32>,
     /// How many tenants.
     pub tenants: u32,
     /// How many jobs; fewer when there is no GPU left for one.
@@ -21,7 +24,15 @@ pub struct Wish {
 
 impl Default for Wish {
     fn default() -> Self {
-        Self { gpus: 1024, nvl72_percent: 0, sites: 1, tenants: 10, jobs: 100, seed: 1 }
+        Self {
+            gpus: 1024,
+            nvl72_percent: 0,
+            sites: 1,
+            pod_gpus: None,
+            tenants: 10,
+            jobs: 100,
+            seed: 1,
+        }
     }
 }
 
@@ -130,6 +141,7 @@ fn kinds(wish: &Wish) -> [(Kind, u32); 3] {
     let nvl72 = share(wish.gpus, wish.nvl72_percent.min(100), 100) / 72 * 72;
     let hgx = (wish.gpus - nvl72).div_ceil(8);
     [(H100, hgx - hgx / 2), (B200, hgx / 2), (NVL72, nvl72 / 4)]
+        .map(|(kind, nodes)| (kind.in_pods_of(wish.pod_gpus), nodes))
 }
 
 /// Each site has its part of the nodes; the first ones take what does not divide.
@@ -146,6 +158,11 @@ struct Pods {
 }
 
 impl Kind {
+    fn in_pods_of(self, gpus: Option<u32>) -> Self {
+        let racks = |gpus: u32| gpus.div_ceil(self.gpus * self.nodes_per_rack).max(1);
+        Self { racks_per_pod: gpus.map_or(self.racks_per_pod, racks), ..self }
+    }
+
     fn write_node(&self, models: &mut String) {
         let _ = writeln!(
             models,

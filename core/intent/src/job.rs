@@ -13,6 +13,7 @@ use crate::form::{self, Form, Shape};
 use crate::guardrail::check_tenant;
 use crate::refusal::Refusals;
 use crate::tenant::Tenants;
+use crate::terms;
 use crate::tree::{At, Pos, Tree};
 
 /// All jobs that have a document with a name and a tenant.
@@ -25,11 +26,29 @@ pub(crate) struct Jobs {
 const JOB: Shape = Shape {
     what: "a job",
     needs: &["tenant"],
-    may: &["gpus", "endpoints", "class", "ceiling", "pod"],
+    may: &[
+        "gpus",
+        "endpoints",
+        "slices",
+        "class",
+        "ceiling",
+        "pod",
+        "product",
+        "within",
+        "segment",
+        "site",
+        "capacity",
+        "preempts",
+    ],
 };
 
-/// More GPUs than this are in no fleet that can be described.
-const MOST_GPUS: u64 = 1 << 24;
+/// What a job may ask for: exactly one of these.
+const WANTS: &[&str] = &["gpus", "endpoints", "slices"];
+
+const SLICES: Shape = Shape { what: "slices", needs: &["profile", "count"], may: &[] };
+
+/// No gang is larger, because no gang leaves its pod.
+const MOST_GPUS: u64 = 16_384;
 
 pub(crate) fn read(
     papers: &Papers,
@@ -89,6 +108,8 @@ impl Reading<'_> {
         let ceiling = form.rate("ceiling", self.out);
         let pod = self.pod(&form);
         let want = self.want(&form, full.as_ref(), pod.as_ref());
+        let fleet = self.places.as_ref().map(|places| places.fleet);
+        let terms = terms::read(&form, want.as_ref(), fleet, self.out);
         let full = full.filter(|_| known)?;
         let pos = document.name.pos;
         self.check_name(&full, pos, tenants);
@@ -105,6 +126,7 @@ impl Reading<'_> {
                 class: class.map(|class| class.value).unwrap_or_default(),
                 ceiling: ceiling.map(|ceiling| ceiling.value),
                 pod: pod.map(|(pod, _)| pod.value),
+                terms,
             };
             self.jobs.jobs.insert(full.clone(), job);
         }
@@ -161,25 +183,34 @@ impl Reading<'_> {
         job: Option<&JobName>,
         pod: Option<&(At<Name>, Option<PodId>)>,
     ) -> Option<Want> {
-        match (form.get("gpus"), form.get("endpoints")) {
-            (Some(_), None) => {
+        let given = || WANTS.iter().copied().filter(|key| form.get(key).is_some());
+        match given().collect::<Vec<_>>()[..] {
+            ["gpus"] => {
                 form.number("gpus", 1, MOST_GPUS, self.out).map(|gpus| Want::Gpus(gpus.value))
             }
-            (None, Some(tree)) => {
+            ["endpoints"] => {
                 let items = form.list("endpoints", self.out);
+                let tree = form.get("endpoints")?;
                 if items.is_empty() && matches!(tree.value, crate::tree::Value::List(_)) {
                     let key = "endpoints";
                     self.out.refuse(tree.pos, Problem::EmptyList { key });
                 }
                 self.endpoints(items, job, pod.and_then(|(_, id)| *id))
             }
-            (gpus, _) => {
-                let problem =
-                    Problem::EitherOr { one: "gpus", other: "endpoints", both: gpus.is_some() };
+            ["slices"] => self.slices(form),
+            _ => {
+                let problem = Problem::EitherOr { keys: WANTS, given: given().collect() };
                 self.out.refuse(form.pos, problem);
                 None
             }
         }
+    }
+
+    fn slices(&mut self, form: &Form<'_>) -> Option<Want> {
+        let slices = form.form("slices", &SLICES, self.out)?;
+        let profile = slices.get("profile").and_then(|tree| form::label(tree, "profile", self.out));
+        let count = slices.number("count", 1, MOST_GPUS, self.out);
+        Some(Want::Slices { profile: profile?.value, count: count?.value })
     }
 
     fn endpoints(

@@ -14,6 +14,7 @@ mod permit;
 mod problem;
 mod refusal;
 mod tenant;
+mod terms;
 mod tree;
 
 use std::collections::BTreeMap;

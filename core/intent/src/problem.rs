@@ -36,8 +36,10 @@ pub enum Problem {
     OutOfRange { key: &'static str, found: String, least: u64, most: u64 },
     /// A list that must not be empty.
     EmptyList { key: &'static str },
-    /// Two keys of which exactly one must be there.
-    EitherOr { one: &'static str, other: &'static str, both: bool },
+    /// Keys of which exactly one must be there, and those that are.
+    EitherOr { keys: &'static [&'static str], given: Vec<&'static str> },
+    /// A key that means nothing beside another one.
+    Pointless { key: &'static str, beside: &'static str },
     /// A document of another API version.
     WrongApiVersion { found: String },
     /// A document of a kind that does not exist.
@@ -74,6 +76,12 @@ pub enum Problem {
     LoopbackInCables { address: String, cables: String },
     /// A loopback or AS that another device has.
     Shared { key: &'static str, value: String, device: String, other: String },
+    /// A set of modules that the table has already.
+    PartitionTwice { modules: Vec<u16> },
+    /// A module twice in one set.
+    ModuleTwice { module: u16 },
+    /// A list that needs one item for each GPU of a node.
+    OneForEachGpu { key: &'static str, found: usize, gpus: u16 },
     /// A tenant below one that does not exist.
     NoParent { tenant: String, parent: String },
     /// A tenant that weakens what it inherits.
@@ -100,6 +108,19 @@ pub enum Problem {
     GuaranteeAboveCeiling { tenant: String, guarantee: String, ceiling: String, place: Place },
     /// A job's ceiling that its tenant's cuts off.
     CeilingAboveTenant { job: String, ceiling: String, above: String, place: Place },
+    /// A reservation that the quota cuts off.
+    ReservedAboveQuota { tenant: String, reserved: u32, quota: u32, place: Place },
+    /// A reservation out of one above, of which others took too much already.
+    ReservedTwice {
+        tenant: String,
+        reserved: u32,
+        above: String,
+        taken: u64,
+        whole: u32,
+        place: Place,
+    },
+    /// A tenant that would keep away from itself, or from one above or below it.
+    ApartFromItself { tenant: String, from: String },
     /// A tenant with jobs and no addresses for them.
     NoPool { tenant: String, job: String },
     /// A guardrail against foreign permits that names no tenant.
@@ -112,6 +133,10 @@ pub enum Problem {
     PermitWithItself { job: String },
     /// A job with the path of a tenant.
     JobIsTenant { path: String, place: Place },
+    /// A job whose GPUs do not fill whole segments of any nodes that suit it.
+    NotWholeSegments { gpus: u32, segment: u16, sizes: Vec<u32> },
+    /// A job that may be stopped for others and would stop others.
+    PreemptiblePreempts { preempts: &'static str },
     /// An interface that a job already has.
     EndpointTaken { endpoint: String, job: String, place: Place },
     /// An interface that the node does not have.
@@ -140,6 +165,7 @@ impl Problem {
             Self::OutOfRange { .. } => "out-of-range",
             Self::EmptyList { .. } => "empty-list",
             Self::EitherOr { .. } => "either-or",
+            Self::Pointless { .. } => "pointless",
             Self::WrongApiVersion { .. } => "wrong-api-version",
             Self::UnknownKind { .. } => "unknown-kind",
             Self::BadName { .. } => "bad-name",
@@ -158,18 +184,26 @@ impl Problem {
             Self::NotATunnelEndpoint { .. } => "not-a-tunnel-endpoint",
             Self::LoopbackInCables { .. } => "loopback-in-cables",
             Self::Shared { .. } => "shared",
+            Self::PartitionTwice { .. } => "partition-twice",
+            Self::ModuleTwice { .. } => "module-twice",
+            Self::OneForEachGpu { .. } => "one-for-each-gpu",
             Self::NoParent { .. } => "no-parent",
             Self::Weaker { .. } => "weaker",
             Self::BreaksGuardrail { .. } => "breaks-guardrail",
             Self::NoJurisdictionLeft { .. } => "no-jurisdiction-left",
             Self::GuaranteeAboveCeiling { .. } => "guarantee-above-ceiling",
             Self::CeilingAboveTenant { .. } => "ceiling-above-tenant",
+            Self::ReservedAboveQuota { .. } => "reserved-above-quota",
+            Self::ReservedTwice { .. } => "reserved-twice",
+            Self::ApartFromItself { .. } => "apart-from-itself",
             Self::NoPool { .. } => "no-pool",
             Self::NobodyIsForeign => "nobody-is-foreign",
             Self::ForeignPermit { .. } => "foreign-permit",
             Self::RocePermit => "roce-permit",
             Self::PermitWithItself { .. } => "permit-with-itself",
             Self::JobIsTenant { .. } => "job-is-tenant",
+            Self::NotWholeSegments { .. } => "not-whole-segments",
+            Self::PreemptiblePreempts { .. } => "preemptible-preempts",
             Self::EndpointTaken { .. } => "endpoint-taken",
             Self::NoSuchNic { .. } => "no-such-nic",
             Self::LeavesPod { .. } => "leaves-pod",
@@ -203,10 +237,11 @@ impl Problem {
                 format!("Write a number from {least} to {most}.")
             }
             Self::EmptyList { .. } => "Write at least one.".into(),
-            Self::EitherOr { one, other, both } => match both {
-                true => format!("Keep either `{one}` or `{other}`."),
-                false => format!("Add either `{one}` or `{other}`."),
+            Self::EitherOr { keys, given } => match given.is_empty() {
+                true => format!("Add one of {}.", quoted(keys)),
+                false => "Keep one of them.".into(),
             },
+            Self::Pointless { key, .. } => format!("Remove `{key}`."),
             Self::WrongApiVersion { .. } => {
                 format!("Write `{}`.", crate::document::API_VERSION)
             }
@@ -245,6 +280,8 @@ impl Problem {
                 "asn" => "Choose a number that nobody has.".into(),
                 _ => "Choose an address that nobody has.".into(),
             },
+            Self::PartitionTwice { .. } | Self::ModuleTwice { .. } => "Name it once.".into(),
+            Self::OneForEachGpu { gpus, .. } => format!("Write {gpus} numbers, or leave it out."),
             Self::NoParent { parent, .. } => format!("Add a tenant `{parent}`."),
             Self::Weaker { above, what, .. } => weaker_remedy(what, above),
             Self::BreaksGuardrail { what, limit, .. } => weaker_remedy(what, limit),
@@ -253,6 +290,15 @@ impl Problem {
                 "Lower the guarantee or raise the ceiling.".into()
             }
             Self::CeilingAboveTenant { above, .. } => weaker_remedy("ceiling", above),
+            Self::ReservedAboveQuota { quota, .. } => {
+                format!("Reserve at most {quota}, or raise the quota.")
+            }
+            Self::ReservedTwice { above, .. } => {
+                format!("Reserve less below `{above}`, or more for it.")
+            }
+            Self::ApartFromItself { .. } => {
+                "Name tenants that are neither above nor below it.".into()
+            }
             Self::NoPool { .. } => "Add `pools` to it or to a tenant above it.".into(),
             Self::NobodyIsForeign => "Name the tenant whose subtree stays closed.".into(),
             Self::ForeignPermit { .. } => {
@@ -263,6 +309,13 @@ impl Problem {
                 "Remove it: the endpoints of one job meet anyway.".into()
             }
             Self::JobIsTenant { .. } => "Rename the job.".into(),
+            Self::NotWholeSegments { sizes, .. } => {
+                let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
+                format!("Ask for a multiple of {}, or for another segment.", sizes.join(" or "))
+            }
+            Self::PreemptiblePreempts { .. } => {
+                "Remove `preempts`, or ask for another capacity.".into()
+            }
             Self::EndpointTaken { .. } => "Give it to one of the two.".into(),
             Self::NoSuchNic { count, .. } => {
                 format!("Write a number from 0 to {}.", count.saturating_sub(1))
@@ -275,7 +328,10 @@ impl Problem {
 fn weaker_remedy(what: &str, above: &str) -> String {
     match what {
         "grade" => format!("Write `{above}` or a stricter grade, or leave it out."),
-        "quota" | "ceiling" => format!("Write at most {above}, or leave it out."),
+        "apartLevel" => format!("Write `{above}` or a wider level, or leave it out."),
+        "quota" | "ceiling" | "reserved" | "onDemand" | "preemptible" => {
+            format!("Write at most {above}, or leave it out.")
+        }
         "jurisdictions" => format!("Choose among {above}, or leave it out."),
         "secureBoot" => "Write `true`, or leave it out.".into(),
         _ => format!("Write at least {above}, or leave it out."),
@@ -315,10 +371,13 @@ impl fmt::Display for Problem {
                 write!(f, "`{key}` cannot be {found}")
             }
             Self::EmptyList { key } => write!(f, "`{key}` is empty"),
-            Self::EitherOr { one, other, both } => match both {
-                true => write!(f, "both `{one}` and `{other}` are given"),
-                false => write!(f, "neither `{one}` nor `{other}` is given"),
+            Self::EitherOr { keys, given } => match given.is_empty() {
+                true => write!(f, "none of {} is given", quoted(keys)),
+                false => write!(f, "{} are given together", quoted(given)),
             },
+            Self::Pointless { key, beside } => {
+                write!(f, "`{key}` means nothing beside `{beside}`")
+            }
             Self::WrongApiVersion { found } => write!(f, "API version `{found}` is not known"),
             Self::UnknownKind { found, .. } => write!(f, "kind `{found}` is not known"),
             Self::BadName { found } => write!(f, "`{found}` is no name"),
@@ -359,6 +418,11 @@ impl fmt::Display for Problem {
             Self::Shared { key, value, device, other } => {
                 write!(f, "{key} {value} of `{device}` is also that of `{other}`")
             }
+            Self::PartitionTwice { modules } => write!(f, "partition {modules:?} is there already"),
+            Self::ModuleTwice { module } => write!(f, "module {module} is twice in one partition"),
+            Self::OneForEachGpu { key, found, gpus } => {
+                write!(f, "`{key}` has {found} numbers for {gpus} GPUs")
+            }
             Self::NoParent { tenant, parent } => {
                 write!(f, "tenant `{tenant}` is below `{parent}`, which does not exist")
             }
@@ -383,6 +447,18 @@ impl fmt::Display for Problem {
                 f,
                 "ceiling {ceiling} of job `{job}` is above {above}, that of its tenant ({place})"
             ),
+            Self::ReservedAboveQuota { tenant, reserved, quota, place } => write!(
+                f,
+                "reservation {reserved} of tenant `{tenant}` is above its quota {quota} ({place})"
+            ),
+            Self::ReservedTwice { tenant, reserved, above, taken, whole, place } => write!(
+                f,
+                "reservation {reserved} of tenant `{tenant}` brings those below `{above}` to \
+                 {taken}, more than its {whole} ({place})"
+            ),
+            Self::ApartFromItself { tenant, from } => {
+                write!(f, "tenant `{tenant}` cannot keep away from `{from}`, its own kin")
+            }
             Self::NoPool { tenant, job } => {
                 write!(f, "tenant `{tenant}` has no addresses for its job `{job}`")
             }
@@ -399,6 +475,15 @@ impl fmt::Display for Problem {
             Self::JobIsTenant { path, place } => {
                 write!(f, "job `{path}` has the path of a tenant ({place})")
             }
+            Self::NotWholeSegments { gpus, segment, .. } => write!(
+                f,
+                "{gpus} GPUs are no whole number of segments of {segment} nodes on any node model \
+                 that suits the job"
+            ),
+            Self::PreemptiblePreempts { preempts } => write!(
+                f,
+                "a preemptible job may not stop others, but this one has `preempts: {preempts}`"
+            ),
             Self::EndpointTaken { endpoint, job, place } => {
                 write!(f, "endpoint `{endpoint}` is already that of job `{job}` ({place})")
             }

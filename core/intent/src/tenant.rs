@@ -1,11 +1,14 @@
 //! Tenants, with what they inherit filled in. What a document does not say comes from above:
 //! from its parent and from the guardrails; what it says may be stricter, never weaker.
 
+mod apart;
+mod quota;
+
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use ipnet::Ipv4Net;
-use model::{Grade, Rate, Tenant, TenantName, VersionPolicy};
+use model::{Apart, Grade, Rate, Tenant, TenantName, VersionPolicy};
 use smol_str::SmolStr;
 
 use crate::Problem;
@@ -14,6 +17,7 @@ use crate::form::{self, Form, Shape};
 use crate::guardrail::{Guardrail, Guardrails, labels};
 use crate::refusal::Refusals;
 use crate::tree::{At, Pos};
+use quota::{Purchases, Quota};
 
 /// All tenants that have a document, also those whose document is refused.
 pub(crate) struct Tenants(BTreeMap<TenantName, Settled>);
@@ -27,7 +31,8 @@ pub(crate) struct Settled {
     pub(crate) pools_said: bool,
     guarantee: Option<Rate>,
     pub(crate) ceiling: Option<At<Rate>>,
-    quota: Option<At<u32>>,
+    quota: Quota,
+    apart: Vec<At<Apart>>,
     versions: BTreeMap<&'static str, At<SmolStr>>,
     secure_boot: Option<At<bool>>,
     jurisdictions: Option<At<Vec<SmolStr>>>,
@@ -41,7 +46,8 @@ struct Said {
     pools: Option<Vec<Ipv4Net>>,
     guarantee: Option<At<Rate>>,
     ceiling: Option<At<Rate>>,
-    quota: Option<At<u32>>,
+    quota: Quota,
+    apart: Vec<At<Apart>>,
     versions: BTreeMap<&'static str, At<SmolStr>>,
     secure_boot: Option<At<bool>>,
     jurisdictions: Option<At<Vec<SmolStr>>>,
@@ -57,13 +63,13 @@ const TENANT: Shape = Shape {
         "guarantee",
         "ceiling",
         "quota",
+        "apartFrom",
+        "apartLevel",
         "versions",
         "jurisdictions",
         "groups",
     ],
 };
-
-const QUOTA: Shape = Shape { what: "a quota", needs: &["gpus"], may: &[] };
 
 /// The components whose versions a tenant may demand.
 const COMPONENTS: [&str; 4] = ["driver", "kernel", "firmware", "toolkit"];
@@ -82,26 +88,30 @@ pub(crate) fn read(papers: &Papers, guardrails: &Guardrails, out: &mut Refusals)
     for document in &papers.tenants {
         let pos = document.name.pos;
         let Some(name) = form::name::<TenantName>(&document.name, out) else {
-            read_one(document, out);
+            read_one(document, papers, out);
             continue;
         };
         match said.get(&name) {
             Some((first, _)) => refuse_duplicate("tenant", &name, pos, *first, out),
             None => {
-                said.insert(name, (pos, read_one(document, out)));
+                said.insert(name, (pos, read_one(document, papers, out)));
             }
         }
     }
     // A parent sorts before its children, so it is settled when they need it.
     let mut tenants = Tenants(BTreeMap::new());
+    let mut purchases = Purchases::default();
     for (name, (pos, said)) in said {
+        if let Some(reserved) = said.quota.reserved {
+            purchases.note(&name, reserved, out);
+        }
         let settled = settle(&At { value: &name, pos }, said, &tenants, guardrails, out);
         tenants.0.insert(name, settled);
     }
     tenants
 }
 
-fn read_one(document: &Document, out: &mut Refusals) -> Said {
+fn read_one(document: &Document, papers: &Papers, out: &mut Refusals) -> Said {
     let Some(form) = Form::open(&document.spec, &TENANT, out) else {
         return Said::default();
     };
@@ -111,9 +121,8 @@ fn read_one(document: &Document, out: &mut Refusals) -> Said {
         pools: form.get("pools").map(|_| pools(&form, out)),
         guarantee: form.rate("guarantee", out),
         ceiling: form.rate("ceiling", out),
-        quota: form
-            .form("quota", &QUOTA, out)
-            .and_then(|quota| quota.number("gpus", 0, u64::from(u32::MAX), out)),
+        quota: quota::read(&form, out),
+        apart: apart::read(&form, papers, out),
         versions: versions.map(|form| least(&form, out)).unwrap_or_default(),
         secure_boot: versions.and_then(|form| form.truth("secureBoot", out)),
         jurisdictions: labels(&form, "jurisdictions", out),
@@ -210,12 +219,8 @@ fn settle(
         parent.and_then(|parent| parent.ceiling),
         self::limits(&rails, |rail| rail.max_ceiling),
     );
-    let quota = above.at_most(
-        "quota",
-        said.quota,
-        parent.and_then(|parent| parent.quota),
-        self::limits(&rails, |rail| rail.max_gpus),
-    );
+    let quota =
+        said.quota.settle(parent.map(|parent| (parent.quota, parent.pos)), &rails, &mut above);
     above.check_guarantee(said.guarantee, ceiling);
     let (pools, pools_said) = match (said.pools, parent) {
         (Some(pools), _) => (pools, true),
@@ -231,6 +236,7 @@ fn settle(
         guarantee: said.guarantee.map(|rate| rate.value),
         ceiling,
         quota,
+        apart: apart::settle(said.apart, parent.map_or(&[], |parent| &parent.apart), &mut above),
         versions: above.versions(said.versions, parent),
         secure_boot: above.secure_boot(said.secure_boot, parent),
         jurisdictions: above.jurisdictions(said.jurisdictions, parent, &rails, name.pos),
@@ -430,7 +436,9 @@ impl Settled {
             pools: self.pools,
             guarantee: self.guarantee,
             ceiling: self.ceiling.map(|rate| rate.value),
-            quota_gpus: self.quota.map(|quota| quota.value),
+            quota_gpus: self.quota.gpus.map(|gpus| gpus.value),
+            quotas: self.quota.by_class(),
+            apart: self.apart.into_iter().map(|apart| apart.value).collect(),
             versions: VersionPolicy {
                 at_least: self
                     .versions

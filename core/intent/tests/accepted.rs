@@ -45,6 +45,7 @@ fn summary(intent: &Intent) -> String {
     for job in intent.jobs.values() {
         let want = match &job.want {
             Want::Gpus(gpus) => format!("{gpus} GPUs"),
+            Want::Slices { profile, count } => format!("{count} slices {profile}"),
             Want::Endpoints(nics) => {
                 let node = |nic: &model::NicRef| &intent.fleet.nodes[nic.node.index()].name;
                 let nics = nics.iter().map(|nic| format!("{}/{}", node(nic), nic.nic));
@@ -313,11 +314,17 @@ fn only_two_permits_that_mirror_each_other_are_a_consent() {
 #[test]
 fn generated_clusters_are_sound_and_nine_tenths_full() {
     let mut text = String::new();
-    for (gpus, nvl72_percent, sites) in
-        [(8, 0, 1), (1000, 50, 3), (10_240, 25, 8), (10_240, 0, 1), (102_400, 10, 2)]
-    {
-        let wish =
-            Wish { gpus, nvl72_percent, sites, tenants: gpus / 100 + 1, jobs: gpus / 10, seed: 7 };
+    for (gpus, nvl72_percent, sites, pod_gpus) in [
+        (8, 0, 1, None),
+        (1000, 50, 3, None),
+        (10_240, 25, 8, None),
+        (10_240, 0, 1, None),
+        (102_400, 10, 2, None),
+        (102_400, 10, 1, Some(16_384)),
+        (1024, 50, 1, Some(1)),
+    ] {
+        let (tenants, jobs) = (gpus / 100 + 1, gpus / 10);
+        let wish = Wish { gpus, nvl72_percent, sites, pod_gpus, tenants, jobs, seed: 7 };
         let (fleet, workload) = (generate::fleet(&wish), generate::workload(&wish));
         assert_eq!(workload, generate::workload(&wish));
         let intent = loaded(&[&workload, &fleet]);
@@ -326,7 +333,7 @@ fn generated_clusters_are_sound_and_nine_tenths_full() {
             .values()
             .map(|job| match job.want {
                 Want::Gpus(gpus) => gpus,
-                Want::Endpoints(_) => 0,
+                Want::Endpoints(_) | Want::Slices { .. } => 0,
             })
             .collect();
         let models = &intent.fleet.node_models;
@@ -350,6 +357,8 @@ fn generated_clusters_are_sound_and_nine_tenths_full() {
         10240 wished: 10240 GPUs, 1595 nodes, 37 pods, 116 lines, 103 tenants, 1024 jobs on 9211 GPUs, largest 240
         10240 wished: 10240 GPUs, 1280 nodes, 6 pods, 35 lines, 103 tenants, 1024 jobs on 9216 GPUs, largest 1024
         102400 wished: 102400 GPUs, 14078 nodes, 56 pods, 62 lines, 1025 tenants, 10240 jobs on 92160 GPUs, largest 1024
+        102400 wished: 102400 GPUs, 14078 nodes, 9 pods, 49 lines, 1025 tenants, 10240 jobs on 92160 GPUs, largest 1024
+        1024 wished: 1024 GPUs, 191 nodes, 24 pods, 42 lines, 11 tenants, 102 jobs on 917 GPUs, largest 36
     "#]].assert_eq(&text);
 }
 
@@ -360,6 +369,6 @@ fn the_readme_shows_documents_that_are_accepted() {
     let intent = loaded(&[yaml.unwrap()]);
     let fleet = &intent.fleet;
     let figures = (fleet.nodes.len(), fleet.switches.len(), intent.jobs.len());
-    assert_eq!(figures, (66, 17, 2));
+    assert_eq!(figures, (66, 17, 3));
     assert_eq!((intent.consents.len(), intent.pending.len()), (1, 0));
 }

@@ -163,10 +163,9 @@ fn a_broken_document_does_not_hide_the_next() {
         ",
         expect![[r#"
             wrong-word: a.yaml:1:87: `nod` is no `grade`. Did you mean `node`?
-            missing-key: a.yaml:1:99: key `gpus` is missing in a quota. Add `gpus`.
             unknown-key: a.yaml:1:100: unknown key `gpu` in a quota. Did you mean `gpus`?
             not-yaml: a.yaml:2:41: this is no YAML: unclosed bracket '['. Correct the YAML or JSON at this place.
-            unknown-key: a.yaml:3:80: unknown key `colour` in a tenant. Known keys are `grade`, `pools`, `guarantee`, `ceiling`, `quota`, `versions`, `jurisdictions`, `groups`.
+            unknown-key: a.yaml:3:80: unknown key `colour` in a tenant. Known keys are `grade`, `pools`, `guarantee`, `ceiling`, `quota`, `apartFrom`, `apartLevel`, `versions`, `jurisdictions`, `groups`.
         "#]],
     );
 }
@@ -368,9 +367,9 @@ fn jobs() {
         ",
         expect![[r#"
             job-is-tenant: a.yaml:3:63: job `a/train` has the path of a tenant (a.yaml:2:66). Rename the job.
-            out-of-range: a.yaml:3:95: `gpus` cannot be 0. Write a number from 1 to 16777216.
-            either-or: a.yaml:4:76: both `gpus` and `endpoints` are given. Keep either `gpus` or `endpoints`.
-            either-or: a.yaml:5:76: neither `gpus` nor `endpoints` is given. Add either `gpus` or `endpoints`.
+            out-of-range: a.yaml:3:95: `gpus` cannot be 0. Write a number from 1 to 16384.
+            either-or: a.yaml:4:76: `gpus`, `endpoints` are given together. Keep one of them.
+            either-or: a.yaml:5:76: none of `gpus`, `endpoints`, `slices` is given. Add one of `gpus`, `endpoints`, `slices`.
             wrong-word: a.yaml:5:95: `lossles` is no `class`. Did you mean `lossless`?
             dangling: a.yaml:5:109: there is no pod `ams-p-3`. Did you mean `ams-p-1`?
             no-such-nic: a.yaml:6:116: node `ams-p-1-r01-n01` has no interface 8, it has 8. Write a number from 0 to 7.
@@ -444,7 +443,7 @@ fn models() {
         ",
         expect![[r#"
             missing-key: a.yaml:1:104: key `board` is missing in a GPU model. Add `board`.
-            out-of-range: a.yaml:1:127: `gpus` cannot be 0. Write a number from 1 to 1024.
+            out-of-range: a.yaml:1:127: `gpus` cannot be 0. Write a number from 1 to 64.
             bad-value: a.yaml:1:153: `fast` cannot be read as `rate`. Expected: a bandwidth is a whole number with its unit: bps, kbps, Mbps, Gbps or Tbps.
             unknown-key: a.yaml:1:234: unknown key `vf` in interfaces. Did you mean `vfs`?
             dangling: a.yaml:1:271: there is no node model `hgy`. Did you mean `hgx`?

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use wire::Mac;
 
+use crate::words::words;
 use crate::{Asn, Dialect, Name, Port};
 
 /// Everything that exists, expanded from the models people write: each node, switch and link.
@@ -72,13 +73,17 @@ pub struct Site {
 }
 
 /// What a site is for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SiteKind {
     /// A data centre.
     Core,
     /// Near to users.
     Edge,
+}
+
+words! {
+    SiteKind: "core" Core, "edge" Edge;
 }
 
 /// A fabric domain.
@@ -99,6 +104,13 @@ pub struct NodeModel {
     pub gpu: GpuModel,
     /// How many GPUs it has.
     pub gpus: u16,
+    /// The sets of GPUs that the board can join by NVLink, as module ids from 1: the GPU with
+    /// number `g` is module `g + 1`. Nothing said is what the board is known for.
+    pub partitions: Option<Vec<Vec<u16>>>,
+    /// The IOMMU group of each GPU.
+    pub gpu_groups: Vec<u16>,
+    /// The NUMA node of each GPU.
+    pub gpu_numa: Vec<u16>,
     /// Its interfaces in the compute fabric. The GPU with number `g` uses `g * nics / gpus`.
     pub nics: Vec<Nic>,
     /// What runs on it unless the node says otherwise.

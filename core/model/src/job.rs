@@ -2,8 +2,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
-use crate::{JobName, Name, NodeId, Rate, TenantName};
+use crate::{JobName, Name, NodeId, Rate, TenantName, Terms};
 
 /// Work of one tenant that is kept apart from all other work.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Job {
     pub ceiling: Option<Rate>,
     /// The pod it must run in, if it matters.
     pub pod: Option<Name>,
+    /// What else it demands of its place.
+    pub terms: Terms,
 }
 
 /// What a job asks for.
@@ -27,6 +30,13 @@ pub enum Want {
     Endpoints(Vec<NicRef>),
     /// So many GPUs, all or none.
     Gpus(u32),
+    /// So many slices of GPUs, all or none.
+    Slices {
+        /// The kind of slice, such as `1g.10gb`.
+        profile: SmolStr,
+        /// How many.
+        count: u32,
+    },
 }
 
 /// One network interface of one node.

@@ -6,11 +6,14 @@
 mod artifact;
 mod fleet;
 mod job;
+mod mig;
 mod names;
 mod numbers;
 mod owners;
 mod tenant;
+mod terms;
 mod version;
+mod words;
 
 pub use artifact::{Artifact, Dialect, Generation, Part, PartText};
 pub use fleet::{
@@ -19,11 +22,14 @@ pub use fleet::{
     Uplink, Versions, Vtep,
 };
 pub use job::{Job, NicRef, NotATrafficClass, Permit, Protocol, Service, Side, TrafficClass, Want};
+pub use mig::{MigProfile, mig_profiles};
 pub use names::{JobName, Name, NotAName, TenantName, VrfName};
 pub use numbers::{
     Asn, NotAPort, NotARate, NotARouteTarget, NotAVlan, NotAnRd, Port, Rate, RouteDistinguisher,
     RouteTarget, Vlan,
 };
 pub use owners::{Consent, Owners};
-pub use tenant::{Grade, NotAGrade, Tenant, VersionPolicy};
+pub use tenant::{Apart, ApartLevel, Grade, NotAGrade, Quotas, Tenant, VersionPolicy};
+pub use terms::{Capacity, Preempts, Terms, Within};
 pub use version::compare_versions;
+pub use words::NotAWord;

@@ -6,6 +6,7 @@ use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use crate::words::words;
 use crate::{Rate, TenantName};
 
 /// Somebody whose things are kept apart from everybody else's.
@@ -24,12 +25,54 @@ pub struct Tenant {
     pub ceiling: Option<Rate>,
     /// How many GPUs it and all below it may hold.
     pub quota_gpus: Option<u32>,
+    /// How many of them in each class of capacity.
+    pub quotas: Quotas,
+    /// Whom its jobs keep away from.
+    pub apart: Vec<Apart>,
     /// What it demands of a node's software.
     pub versions: VersionPolicy,
     /// Where its data may be; empty means anywhere.
     pub jurisdictions: Vec<SmolStr>,
     /// Groups of the identity provider whose members act for it.
     pub groups: Vec<SmolStr>,
+}
+
+/// How many GPUs a tenant and all below it may hold in each class of capacity.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Quotas {
+    /// What it bought. Nothing said is nothing bought.
+    pub reserved: Option<u32>,
+    /// What it may hold on demand; nothing said is no limit of its own.
+    pub on_demand: Option<u32>,
+    /// What it may hold as long as nobody else needs it; nothing said is no limit of its own.
+    pub preemptible: Option<u32>,
+}
+
+/// A tenant that another one keeps away from.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Apart {
+    /// Whom; also all below it.
+    pub from: TenantName,
+    /// What the two never share.
+    pub level: ApartLevel,
+}
+
+/// What two tenants that keep away from each other never share, narrowest first.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApartLevel {
+    /// A machine.
+    Node,
+    /// The machines below a leaf switch.
+    Leaf,
+    /// A fabric domain.
+    Pod,
+    /// A site.
+    Site,
+}
+
+words! {
+    ApartLevel: "node" Node, "leaf" Leaf, "pod" Pod, "site" Site;
 }
 
 /// What a tenant may share with others, strictest first.

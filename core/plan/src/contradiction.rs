@@ -33,6 +33,8 @@ pub enum Contradiction {
     JobConsents(JobName),
     #[error("job {job} got tag {tag}, which is leased or rests")]
     TagTaken { job: JobName, tag: u16 },
+    #[error("job {job} got partition key {pkey}, which is leased or rests")]
+    PkeyTaken { job: JobName, pkey: u16 },
     #[error("job {job} got tag {tag}, which is no job's tag")]
     NotAJobTag { job: JobName, tag: u16 },
     #[error("job {job} got subnet {subnet}, which has no room for {endpoints} endpoints")]

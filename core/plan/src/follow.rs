@@ -4,14 +4,14 @@ use std::sync::Arc;
 use intent::Intent;
 use model::{Consent, Fleet, Job, JobName, Tenant, Want};
 
-use crate::ledger::{Holder, Ledger};
+use crate::ledger::Ledger;
 use crate::meet::{Partners, by_both_sides};
 use crate::net::{Astray, Index};
 use crate::number::Bounds;
+use crate::place::{Ground, Turn};
 use crate::planner::Planner;
-use crate::record::{Lease, Record, SeatAt};
+use crate::record::{Lease, Record};
 use crate::refusal::Refusal;
-use crate::room::Room;
 use crate::shape::{Plan, Touched};
 
 /// From the ledger to the plan that the intent asks for.
@@ -29,7 +29,7 @@ impl Planner {
             bounds,
             plan: empty_plan(&fleet, ledger),
             index: Index::new(&fleet),
-            room: Room::new(&fleet),
+            ground: Ground::new(&fleet, &intent.tenants),
             fleet,
             ledger: ledger.clone(),
             blocks: BTreeMap::new(),
@@ -39,9 +39,6 @@ impl Planner {
             records: Vec::new(),
             sealed: true,
         };
-        for tenant in intent.tenants.values() {
-            planner.room.key(&tenant.name, tenant.grade);
-        }
         planner.load_rests(ledger);
         planner.load_leases(ledger);
         planner
@@ -49,11 +46,9 @@ impl Planner {
 
     fn load_rests(&mut self, ledger: &Ledger) {
         for (id, job, lease) in ledger.resting_jobs() {
-            let key = self.key_of(&job.tenant, lease);
-            let rests =
-                |seat: &&SeatAt| ledger.holder(&seat.node, seat.nic) == Some(&Holder::Rest(id));
-            let nics = self.present(lease.seats.iter().filter(rests));
-            self.hold(&nics, key);
+            self.hold_rest(job, id, lease);
+            let nics = self.present(lease.seats.iter());
+            self.ground.take_keys_for(&nics, lease.keys);
         }
     }
 
@@ -62,15 +57,16 @@ impl Planner {
             self.name_tenant(tenant, number);
         }
         for (job, lease) in ledger.jobs() {
-            let key = self.key_of(&job.tenant, lease);
+            let nics = self.present(lease.seats.iter());
+            self.ground.take_keys_for(&nics, lease.keys);
             match self.index.nics(&self.fleet, &lease.seats) {
                 Ok(nics) => {
-                    self.hold(&nics, key);
+                    self.hold(job, lease, &nics, Turn::Living);
                     self.seat(job, &nics);
                 }
                 Err(astray) => {
                     let nics = self.present(lease.seats.iter());
-                    self.hold(&nics, key);
+                    self.hold(job, lease, &nics, Turn::Living);
                     self.astray.insert(job.clone(), astray);
                 }
             }
@@ -83,7 +79,7 @@ impl Planner {
     /// Releases what the intent no longer has or has changed, judges what stays, and admits
     /// what is new: first the jobs that name their interfaces, so that no placed job takes them
     /// away, then the others, both in the order of their names.
-    pub(crate) fn follow(&mut self, intent: &Intent) -> Result<(), Vec<Refusal>> {
+    pub(crate) fn follow(&mut self, intent: &Intent) -> Vec<Refusal> {
         self.begin();
         let mut refusals = Vec::new();
         self.release_unwanted(intent);
@@ -100,7 +96,7 @@ impl Planner {
             }
         }
         self.dismiss_idle();
-        if refusals.is_empty() { Ok(()) } else { Err(refusals) }
+        refusals
     }
 
     fn release_unwanted(&mut self, intent: &Intent) {
@@ -159,11 +155,13 @@ impl Planner {
                 let seats = lease.seats.iter();
                 let largest = seats
                     .filter_map(|seat| self.index.nic(&self.fleet, seat))
-                    .map(|nic| self.room.gpus_behind(nic))
+                    .map(|nic| self.ground.gpus_behind(nic))
                     .max()
                     .unwrap_or(1);
                 asked <= lease.gpus && lease.gpus < asked + largest
             }
+            // No lease is of slices yet.
+            Want::Slices { .. } => false,
         }
     }
 
@@ -216,7 +214,7 @@ impl Planner {
             let job = job.name.clone();
             return Err(Refusal::TenantUnknown { job });
         };
-        let key = self.room.key(&tenant.name, tenant.grade);
+        let key = self.ground.tenant_like(&tenant);
         let seeker = self.seeker(job, &tenant, key);
         let groups = self.plan.jobs.get(&job.name).into_iter();
         let seats = groups.flat_map(|net| &net.groups).flat_map(|group| &group.seats);
@@ -227,9 +225,15 @@ impl Planner {
     /// A job is treated as its document says now; all else that it holds stays.
     fn classify(&mut self, job: &Job) {
         let Job { class, ceiling, .. } = *job;
-        let lease = self.ledger.jobs().get(&job.name);
-        if lease.is_some_and(|lease| (lease.class, lease.ceiling) != (class, ceiling)) {
-            self.enter(Record::JobClassed { job: job.name.clone(), class, ceiling });
+        let capacity = job.terms.capacity;
+        let Some(lease) = self.ledger.jobs().get(&job.name) else {
+            return;
+        };
+        if lease.capacity != capacity {
+            self.ground.reclass(&job.name, capacity);
+        }
+        if (lease.class, lease.ceiling, lease.capacity) != (class, ceiling, capacity) {
+            self.enter(Record::JobClassed { job: job.name.clone(), class, ceiling, capacity });
             if let Some(net) = self.plan.jobs.get_mut(&job.name) {
                 net.class = class;
                 net.ceiling = ceiling;

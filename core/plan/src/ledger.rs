@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::Ipv4Net;
-use model::{Consent, Generation, JobName, Name, Rate, TenantName, TrafficClass};
+use model::{Capacity, Consent, Generation, JobName, Name, Rate, TenantName, TrafficClass};
 
 use crate::blocks::{overlap, prefix_for};
 use crate::contradiction::Contradiction;
@@ -30,6 +30,7 @@ pub struct Ledger {
     // The same once more, by what must not be held twice.
     numbers: Numbers,
     tags: Numbers,
+    pkeys: Numbers,
     vlans: BTreeMap<Name, Numbers>,
     subnets: BTreeMap<TenantName, BTreeMap<u32, Ipv4Net>>,
     seats: BTreeMap<Name, BTreeMap<u16, Holder>>,
@@ -115,7 +116,9 @@ impl Ledger {
             Record::TenantLeased { tenant, number } => self.lease_tenant(tenant, *number)?,
             Record::TenantFreed { tenant } => self.free_tenant(tenant)?,
             Record::JobLeased { job, lease } => self.lease_job(job, lease)?,
-            Record::JobClassed { job, class, ceiling } => self.class_job(job, *class, *ceiling)?,
+            Record::JobClassed { job, class, ceiling, capacity } => {
+                self.class_job(job, *class, *ceiling, *capacity)?;
+            }
             Record::JobFreed { job } => self.free_job(job)?,
             Record::ConsentOpened { client, provider, service } => self.open(Consent {
                 client: client.clone(),
@@ -179,6 +182,9 @@ impl Ledger {
     fn lease_job(&mut self, job: &JobName, lease: &Lease) -> Result<(), Contradiction> {
         self.may_lease(job, lease)?;
         self.tags.take(lease.tag.get());
+        if let Some(pkey) = lease.keys.pkey {
+            self.pkeys.take(pkey);
+        }
         let subnets = self.subnets.entry(job.tenant.clone()).or_default();
         subnets.insert(lease.subnet.network().to_bits(), lease.subnet);
         for at in &lease.vlans {
@@ -221,6 +227,9 @@ impl Ledger {
         if self.tags.holds(lease.tag.get()) {
             let (job, tag) = (job.clone(), lease.tag.get());
             return Err(Contradiction::TagTaken { job, tag });
+        }
+        if let Some(pkey) = lease.keys.pkey.filter(|&pkey| self.pkeys.holds(pkey)) {
+            return Err(Contradiction::PkeyTaken { job: job.clone(), pkey });
         }
         if let Some(held) = self.subnet_within(&job.tenant, lease.subnet) {
             let (job, subnet) = (job.clone(), lease.subnet);
@@ -268,11 +277,13 @@ impl Ledger {
         job: &JobName,
         class: TrafficClass,
         ceiling: Option<Rate>,
+        capacity: Capacity,
     ) -> Result<(), Contradiction> {
         match self.jobs.get_mut(job) {
             Some(lease) => {
                 lease.class = class;
                 lease.ceiling = ceiling;
+                lease.capacity = capacity;
                 Ok(())
             }
             None => Err(Contradiction::JobUnknown(job.clone())),
@@ -382,16 +393,19 @@ impl Ledger {
                     Finished::Tenant
                 }
                 Resting::Job { job, lease } => {
-                    let free = self.finish_job(id, &job, &lease);
-                    Finished::Job { job, lease, free }
+                    self.finish_job(id, &job, &lease);
+                    Finished::Job { id, job, lease }
                 }
             })
             .collect()
     }
 
-    /// Returns the interfaces that are free now: those the same job did not take back.
-    fn finish_job(&mut self, id: RestId, job: &JobName, lease: &Lease) -> Vec<SeatAt> {
+    /// What the same job took back stays its own.
+    fn finish_job(&mut self, id: RestId, job: &JobName, lease: &Lease) {
         self.tags.give_back(lease.tag.get());
+        if let Some(pkey) = lease.keys.pkey {
+            self.pkeys.give_back(pkey);
+        }
         self.resting_tags -= 1;
         if let Some(subnets) = self.subnets.get_mut(&job.tenant) {
             subnets.remove(&lease.subnet.network().to_bits());
@@ -401,7 +415,6 @@ impl Ledger {
                 vlans.give_back(at.vlan.get());
             }
         }
-        let mut free = Vec::new();
         for (node, nics) in by_node(&lease.seats) {
             let Some(held) = self.seats.get_mut(node) else {
                 continue;
@@ -409,11 +422,9 @@ impl Ledger {
             for nic in nics {
                 if held.get(&nic) == Some(&Holder::Rest(id)) {
                     held.remove(&nic);
-                    free.push(SeatAt { node: node.clone(), nic });
                 }
             }
         }
-        free
     }
 }
 

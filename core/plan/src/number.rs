@@ -67,27 +67,46 @@ impl Numbers {
         }
     }
 
+    /// The lowest number of the range that is free in all of these.
+    pub(crate) fn lowest_free_in_all<'a, I: Iterator<Item = &'a Self>>(
+        all: impl Fn() -> I,
+        range: &RangeInclusive<u16>,
+    ) -> Option<u16> {
+        let words = place(*range.start()).0..=place(*range.end()).0;
+        lowest_free(words, range, |word| all().fold(0, |held, one| held | one.word(word)))
+    }
+
     /// The lowest number of the range that nobody holds: which one is free depends on nothing
     /// but what is held, so the same ledger always leases the same number.
     pub(crate) fn lowest_free(&self, range: &RangeInclusive<u16>) -> Option<u16> {
-        let (first_word, _) = place(*range.start());
-        let (last_word, _) = place(*range.end());
-        for word in first_word..=last_word {
-            let held = self.words.get(word).copied().unwrap_or(0) | below(range, word);
-            if held != u64::MAX {
-                let number = word as u32 * 64 + held.trailing_ones();
-                return u16::try_from(number).ok().filter(|number| range.contains(number));
-            }
-        }
-        None
+        let words = place(*range.start()).0..=place(*range.end()).0;
+        lowest_free(words, range, |word| self.word(word))
     }
+
+    fn word(&self, at: usize) -> u64 {
+        self.words.get(at).copied().unwrap_or(0)
+    }
+}
+
+fn lowest_free(
+    words: RangeInclusive<usize>,
+    range: &RangeInclusive<u16>,
+    held_in: impl Fn(usize) -> u64,
+) -> Option<u16> {
+    for word in words {
+        let held = held_in(word) | below(range, word);
+        if held != u64::MAX {
+            let number = word as u32 * 64 + held.trailing_ones();
+            return u16::try_from(number).ok().filter(|number| range.contains(number));
+        }
+    }
+    None
 }
 
 impl PartialEq for Numbers {
     fn eq(&self, other: &Self) -> bool {
         let longest = self.words.len().max(other.words.len());
-        let word = |numbers: &Self, at: usize| numbers.words.get(at).copied().unwrap_or(0);
-        (0..longest).all(|at| word(self, at) == word(other, at))
+        (0..longest).all(|at| self.word(at) == other.word(at))
     }
 }
 

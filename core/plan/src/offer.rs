@@ -1,16 +1,16 @@
 use std::sync::Arc;
 
 use ipnet::Ipv4Net;
-use model::{DeviceId, Job, NicRef, Tenant, TenantName, Vlan, Want};
+use model::{DeviceId, Job, NicRef, Tenant, TenantName, Vlan};
 use wire::Tag;
 
 use crate::blocks::prefix_for;
 use crate::net::selecting_leaf;
-use crate::place::Seeker;
+use crate::place::TenantKey;
 use crate::planner::{Offer, Planner};
 use crate::record::{Lease, SeatAt, VlanAt};
 use crate::refusal::Refusal;
-use crate::room::TenantKey;
+use crate::seats::Seeker;
 
 /// Finding everything a job needs, without taking any of it.
 impl Planner {
@@ -22,24 +22,23 @@ impl Planner {
         if self.ledger.jobs().contains_key(name) {
             return Err(Refusal::JobKnown { job: name.clone() });
         }
-        if let Want::Gpus(asked) = job.want {
-            self.within_quota(job, asked)?;
-        }
-        let key = self.room.key(&tenant.name, tenant.grade);
+        let key = self.ground.tenant_like(&tenant);
         let seats = self.in_order(self.seeker(job, &tenant, key).seats()?);
-        let gpus = seats.iter().map(|&(_, nic)| self.room.gpus_behind(nic)).sum();
-        self.within_quota(job, gpus)?;
+        let gpus = seats.iter().map(|&(_, nic)| self.ground.gpus_behind(nic)).sum();
+        self.ground.within_quota(&job.name, key, job.terms.capacity, gpus)?;
+        let nics: Vec<NicRef> = seats.iter().map(|&(_, nic)| nic).collect();
         let lease = Lease {
             tag: self.tag(job)?,
             subnet: self.subnet(job, &tenant, seats.len())?,
             class: job.class,
             ceiling: job.ceiling,
+            capacity: job.terms.capacity,
+            keys: self.ground.fresh_keys_for(name, &nics)?,
             grade: tenant.grade,
             gpus,
             vlans: self.vlans(job, &seats)?,
             seats: seats.iter().map(|&(_, nic)| self.seat_at(nic)).collect(),
         };
-        let nics = seats.into_iter().map(|(_, nic)| nic).collect();
         let consents = self.wished_with_present(name);
         self.may_join(&consents)?;
         Ok(Offer { tenant_number: self.tenant_number(&name.tenant)?, lease, nics, consents })
@@ -51,21 +50,7 @@ impl Planner {
         tenant: &'a Tenant,
         key: TenantKey,
     ) -> Seeker<'a> {
-        Seeker { fleet: &self.fleet, room: &self.room, ledger: &self.ledger, job, tenant, key }
-    }
-
-    /// A parent's quota counts everything below it.
-    fn within_quota(&self, job: &Job, asked: u32) -> Result<(), Refusal> {
-        for tenant in job.name.tenant.lineage() {
-            let quota = self.tenants.get(&tenant).and_then(|at| at.quota_gpus);
-            let left = quota.map(|quota| quota.saturating_sub(self.ledger.gpus_of(&tenant)));
-            if let Some(left) = left
-                && asked > left
-            {
-                return Err(Refusal::OverQuota { job: job.name.clone(), tenant, asked, left });
-            }
-        }
-        Ok(())
+        Seeker { fleet: &self.fleet, ground: &self.ground, ledger: &self.ledger, job, tenant, key }
     }
 
     /// Endpoints behind one device get consecutive addresses, so that one line names them all.

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use intent::Intent;
 use model::{
-    Consent, DeviceId, Fleet, Generation, Job, JobName, Name, NicRef, NodeId, Part, Permit, Tenant,
-    TenantName,
+    Consent, DeviceId, Fleet, Generation, Grade, Job, JobName, Name, NicRef, Part, Permit, Quotas,
+    Tenant, TenantName, VersionPolicy,
 };
 
 use crate::Next;
@@ -14,11 +14,11 @@ use crate::ledger::{Holder, Ledger};
 use crate::meet::Partners;
 use crate::net::{self, Astray, Index};
 use crate::number::Bounds;
+use crate::place::{Ground, Holding, TenantKey, Turn};
 use crate::record::{Lease, Record, SeatAt};
 use crate::refusal::Refusal;
 use crate::report::Report;
 use crate::rest::{Finished, RestId};
-use crate::room::{Room, TenantKey};
 use crate::shape::{Plan, Touched};
 
 /// The plan with everything that makes the next change cheap: who holds what, what is free,
@@ -34,7 +34,7 @@ pub struct Planner {
     pub(crate) ledger: Ledger,
     pub(crate) plan: Plan,
     pub(crate) index: Index,
-    pub(crate) room: Room,
+    pub(crate) ground: Ground,
     pub(crate) blocks: BTreeMap<TenantName, Blocks>,
     /// How many endpoints each device judges.
     pub(crate) endpoints: BTreeMap<DeviceId, u32>,
@@ -70,8 +70,14 @@ impl Planner {
         ledger: &Ledger,
     ) -> Result<Self, Vec<Refusal>> {
         let mut planner = Self::load(bounds, intent, ledger);
-        planner.follow(intent)?;
-        Ok(planner)
+        let refusals = planner.follow(intent);
+        if refusals.is_empty() { Ok(planner) } else { Err(refusals) }
+    }
+
+    /// Who is where.
+    #[must_use]
+    pub const fn ground(&self) -> &Ground {
+        &self.ground
     }
 
     /// The plan as it is now.
@@ -98,9 +104,9 @@ impl Planner {
     /// If it cannot be had; then nothing has changed.
     pub fn admit(&mut self, job: &Job) -> Result<Touched, Refusal> {
         let lent = self.lend(&job.name);
-        let offer = self.offer(job);
-        self.take_back(lent);
-        Ok(self.accept(&job.name, offer?))
+        let touched = self.offer(job).map(|offer| self.accept(&job.name, offer));
+        self.take_back(&job.name, lent);
+        touched
     }
 
     /// Takes a job away. All it held rests until every device that held it was seen without it.
@@ -172,8 +178,8 @@ impl Planner {
             self.enter(Record::TenantLeased { tenant, number });
             self.name_tenant(&job.tenant, number);
         }
-        let key = self.key_of(&job.tenant, &offer.lease);
-        self.hold(&offer.nics, key);
+        self.hold(job, &offer.lease, &offer.nics, Turn::Living);
+        self.ground.take_keys_for(&offer.nics, offer.lease.keys);
         self.take_block(&job.tenant, offer.lease.subnet);
         self.enter(Record::JobLeased { job: job.clone(), lease: offer.lease });
         let mut touched = self.seat(job, &offer.nics);
@@ -191,6 +197,9 @@ impl Planner {
             self.part(&consent, &mut touched);
         }
         self.enter(Record::JobFreed { job: job.clone() });
+        if let Some((id, _)) = self.ledger.rests_of(job).last() {
+            self.ground.rest(job, id.number());
+        }
         self.astray.remove(job);
         self.unseat(job, &mut touched);
         touched
@@ -260,16 +269,17 @@ impl Planner {
 
     /// The key of a tenant in the room. One that nobody describes any more shares what it did.
     pub(crate) fn key_of(&mut self, tenant: &TenantName, lease: &Lease) -> TenantKey {
-        let described = self.tenants.get(tenant);
-        let grade = described.map_or(lease.grade, |tenant| tenant.grade);
-        self.room.key(tenant, grade)
+        if let Some(key) = self.ground.tenant(tenant) {
+            return key;
+        }
+        self.ground.tenant_like(&undescribed(tenant, lease.grade))
     }
 
-    /// Puts a tenant on interfaces.
-    pub(crate) fn hold(&mut self, nics: &[NicRef], key: TenantKey) {
-        for (node, nics) in by_node(nics) {
-            self.room.occupy(node, &nics, key);
-        }
+    /// Puts a job on interfaces.
+    pub(crate) fn hold(&mut self, job: &JobName, lease: &Lease, nics: &[NicRef], turn: Turn) {
+        let tenant = self.key_of(&job.tenant, lease);
+        let holding = Holding { job, tenant, capacity: lease.capacity, turn };
+        self.ground.hold_nics(&holding, nics);
     }
 
     /// Those of the interfaces that the fleet has.
@@ -296,7 +306,7 @@ impl Planner {
     }
 
     fn make_free(&mut self, rest: Finished) {
-        let Finished::Job { job, lease, free } = rest else {
+        let Finished::Job { id, job, lease } = rest else {
             return;
         };
         if let Some(blocks) = self.blocks.get_mut(&job.tenant)
@@ -304,45 +314,53 @@ impl Planner {
         {
             self.blocks.remove(&job.tenant);
         }
-        let key = self.key_of(&job.tenant, &lease);
-        for (node, nics) in by_node(&self.present(free.iter())) {
-            self.room.vacate(node, &nics, key);
-        }
+        self.ground.release(&job, Turn::Resting(id.number()));
+        let nics = self.present(lease.seats.iter());
+        self.ground.give_keys_for(&nics, lease.keys);
     }
 
     /// Lets a job look for its place as if what it held itself were free: that never had
     /// another owner, so nobody has to be fenced off.
-    fn lend(&mut self, job: &JobName) -> Vec<(NodeId, Vec<u16>, TenantKey)> {
+    fn lend(&mut self, job: &JobName) -> Vec<(RestId, Lease)> {
         let rests: Vec<(RestId, Lease)> =
             self.ledger.rests_of(job).map(|(id, lease)| (id, lease.clone())).collect();
-        let mut lent = Vec::new();
-        for (id, lease) in rests {
-            let key = self.key_of(&job.tenant, &lease);
-            let rests = |seat: &&SeatAt| {
-                self.ledger.holder(&seat.node, seat.nic) == Some(&Holder::Rest(id))
-            };
-            let nics = self.present(lease.seats.iter().filter(rests));
-            for (node, nics) in by_node(&nics) {
-                self.room.vacate(node, &nics, key);
-                lent.push((node, nics, key));
-            }
+        for (id, _) in &rests {
+            self.ground.release(job, Turn::Resting(id.number()));
         }
-        lent
+        rests
     }
 
-    fn take_back(&mut self, lent: Vec<(NodeId, Vec<u16>, TenantKey)>) {
-        for (node, nics, key) in lent {
-            self.room.occupy(node, &nics, key);
+    /// What the job did not take goes on resting.
+    fn take_back(&mut self, job: &JobName, lent: Vec<(RestId, Lease)>) {
+        for (id, lease) in lent {
+            self.hold_rest(job, id, &lease);
         }
+    }
+
+    /// Puts what still rests of a lease on the ground.
+    pub(crate) fn hold_rest(&mut self, job: &JobName, id: RestId, lease: &Lease) {
+        let rests =
+            |seat: &&SeatAt| self.ledger.holder(&seat.node, seat.nic) == Some(&Holder::Rest(id));
+        let nics = self.present(lease.seats.iter().filter(rests));
+        self.hold(job, lease, &nics, Turn::Resting(id.number()));
     }
 }
 
-fn by_node(nics: &[NicRef]) -> BTreeMap<NodeId, Vec<u16>> {
-    let mut nodes: BTreeMap<NodeId, Vec<u16>> = BTreeMap::new();
-    for &NicRef { node, nic } in nics {
-        nodes.entry(node).or_default().push(nic);
+/// A tenant that nobody describes any more: it shares what it did, and gets nothing new.
+fn undescribed(name: &TenantName, grade: Grade) -> Tenant {
+    Tenant {
+        name: name.clone(),
+        grade,
+        pools: Vec::new(),
+        guarantee: None,
+        ceiling: None,
+        quota_gpus: None,
+        quotas: Quotas::default(),
+        apart: Vec::new(),
+        versions: VersionPolicy::default(),
+        jurisdictions: Vec::new(),
+        groups: Vec::new(),
     }
-    nodes
 }
 
 /// Whether another job of the same tenant is on the list: jobs are ordered by tenant first, so

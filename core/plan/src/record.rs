@@ -1,9 +1,12 @@
 use ipnet::Ipv4Net;
 use model::{
-    Consent, Generation, Grade, JobName, Name, Rate, Service, TenantName, TrafficClass, Vlan,
+    Capacity, Consent, Generation, Grade, JobName, Name, Rate, Service, TenantName, TrafficClass,
+    Vlan,
 };
 use serde::{Deserialize, Serialize};
 use wire::Tag;
+
+use crate::place::FabricKeys;
 
 /// One thing that happened, in names that outlive any list they stood in. What follows a
 /// [`Record::Planned`] belongs to its generation.
@@ -34,15 +37,18 @@ pub enum Record {
         /// What it got.
         lease: Lease,
     },
-    /// A job's packets are treated in another way from now on.
+    /// A job is treated in another way from now on, where it is.
     JobClassed {
         /// The job.
         job: JobName,
-        /// How they are treated.
+        /// How its packets are treated.
         class: TrafficClass,
         /// The bandwidth they never exceed; without it there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ceiling: Option<Rate>,
+        /// Which part of its tenant's quota it uses.
+        #[serde(default, skip_serializing_if = "is_on_demand")]
+        capacity: Capacity,
     },
     /// A job gave everything up. All of it rests.
     JobFreed {
@@ -90,6 +96,12 @@ pub struct Lease {
     /// The bandwidth it never exceeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Rate>,
+    /// Which part of its tenant's quota it uses.
+    #[serde(default, skip_serializing_if = "is_on_demand")]
+    pub capacity: Capacity,
+    /// The numbers that keep it apart on the fabrics of GPUs.
+    #[serde(default, skip_serializing_if = "FabricKeys::is_none")]
+    pub keys: FabricKeys,
     /// What its tenant shared with others when it was leased: this holds on while it rests.
     pub grade: Grade,
     /// How many GPUs are behind its interfaces. These count against the quota.
@@ -137,6 +149,10 @@ impl Record {
             service: consent.service,
         }
     }
+}
+
+fn is_on_demand(capacity: &Capacity) -> bool {
+    *capacity == Capacity::OnDemand
 }
 
 /// Numbers that cannot be wrong are written as plain numbers and checked when read.

@@ -1,5 +1,7 @@
+use std::fmt;
+
 use ipnet::Ipv4Net;
-use model::{Grade, Health, JobName, Name, TenantName};
+use model::{Capacity, Grade, Health, JobName, Name, SiteKind, TenantName, Within};
 use smol_str::SmolStr;
 
 /// Why there is no such plan: the constraint, the offenders and the figure.
@@ -13,6 +15,8 @@ pub enum Refusal {
     JobKnown { job: JobName },
     #[error("job {job} is not in the plan")]
     JobUnknown { job: JobName },
+    #[error("job {job} asks for slices, whose network is not served yet")]
+    SlicesUnserved { job: JobName },
     #[error("job {job} asks for nothing")]
     NothingAsked { job: JobName },
     #[error("job {job} asks for {asked} GPUs, but the quota of tenant {tenant} has {left} left")]
@@ -20,12 +24,59 @@ pub enum Refusal {
     #[error("tenant {tenant} holds {held} GPUs, more than its quota of {quota}")]
     QuotaBelowUse { tenant: TenantName, quota: u32, held: u32 },
 
+    #[error(
+        "job {job} asks for {asked} {capacity} GPUs, but tenant {tenant} has {left} of that class \
+         left"
+    )]
+    OverClassQuota { job: JobName, tenant: TenantName, capacity: Capacity, asked: u32, left: u32 },
+    #[error(
+        "job {job} asks for {asked} GPUs on demand, but {left} are left beside the {kept} that \
+         others reserved and do not use"
+    )]
+    KeptForOthers { job: JobName, asked: u32, left: u32, kept: u64 },
+    #[error("job {job} asks for {wanted} GPUs, more than the {most} of the largest gang")]
+    TooLarge { job: JobName, wanted: u32, most: u32 },
+
     // Where it would run.
     #[error(
-        "job {job} wants {wanted} GPUs in one pod, but {best}, the best it may use, lacks {short} \
-         ({resting} rest there)"
+        "job {job} wants {wanted} in one pod, but {best}, the best it may use, has {left}: {by}"
     )]
-    NoRoom { job: JobName, wanted: u32, best: Name, short: u32, resting: u32 },
+    Bound { job: JobName, wanted: Amount, best: Name, left: u32, by: Binding },
+    #[error(
+        "job {job} wants {wanted} in one pod, but {largest}, the largest, has {gpus} GPUs in all"
+    )]
+    BeyondPods { job: JobName, wanted: Amount, largest: Name, gpus: u64 },
+    #[error(
+        "job {job} wants {wanted} in one pod, but of the {free} GPUs that are free in {best}, the \
+         best it may use, {fitting} are in nodes or sets that fit"
+    )]
+    Fragmented { job: JobName, wanted: Amount, best: Name, free: u64, fitting: u64 },
+    #[error(
+        "job {job} wants {wanted} in one {within}, but {best}, the best it may use, has room \
+         for {room}"
+    )]
+    Scattered { job: JobName, wanted: Amount, within: Within, best: Name, room: u32 },
+    #[error(
+        "job {job} wants {wanted} GPUs, but boards can only be divided into sets of {}",
+        list(sizes)
+    )]
+    Unsplittable { job: JobName, wanted: u32, sizes: Vec<u32> },
+    #[error(
+        "job {job} wants {wanted} GPUs in segments of {segment} nodes, but they do not divide so \
+         or the largest NVLink domain, with nodes: {domain}, is smaller"
+    )]
+    SegmentUnfit { job: JobName, wanted: u32, segment: u32, domain: u32 },
+    #[error("job {job} wants GPUs of product {product}, but the fleet has {}", list(known))]
+    ProductAbsent { job: JobName, product: SmolStr, known: Vec<SmolStr> },
+    #[error(
+        "job {job} wants slices of profile {profile}, but where it may run GPUs can be cut into {}",
+        list(known)
+    )]
+    ProfileAbsent { job: JobName, profile: SmolStr, known: Vec<SmolStr> },
+    #[error("job {job} wants to be at a site of kind {site}, but may use none")]
+    SiteAbsent { job: JobName, site: SiteKind },
+    #[error("job {job} may not be in {place} together with tenant {other}: they stay apart")]
+    ApartForbids { job: JobName, place: Name, other: TenantName },
     #[error("job {job} finds no pod: the fleet has none")]
     FleetEmpty { job: JobName },
     #[error("job {job} is pinned to pod {pod}, which the fleet does not have")]
@@ -61,6 +112,12 @@ pub enum Refusal {
     // What it would be called.
     #[error("job {job} finds no tag: all {limit} are leased, and {resting} of them rest")]
     TagsExhausted { job: JobName, limit: u32, resting: u32 },
+    #[error("job {job} finds no partition key: all {limit} are held or rest")]
+    PkeysExhausted { job: JobName, limit: u32 },
+    #[error(
+        "job {job} finds no memory channel: all {limit} of its NVLink domains are held or rest"
+    )]
+    ChannelsExhausted { job: JobName, limit: u32 },
     #[error("tenant {tenant} finds no number: all {limit} are leased, and {resting} of them rest")]
     TenantNumbersExhausted { tenant: TenantName, limit: u32, resting: u32 },
     #[error("job {job} finds no VLAN on {device}: all {limit} are leased or rest")]
@@ -101,6 +158,41 @@ pub enum Refusal {
     },
 }
 
+/// How much a job asks for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[allow(missing_docs, reason = "the words are all there is to say")]
+pub enum Amount {
+    Gpus(u32),
+    Slices { profile: SmolStr, count: u32 },
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gpus(1) => f.write_str("1 GPU"),
+            Self::Gpus(gpus) => write!(f, "{gpus} GPUs"),
+            Self::Slices { profile, count: 1 } => write!(f, "1 slice of {profile}"),
+            Self::Slices { profile, count } => write!(f, "{count} slices of {profile}"),
+        }
+    }
+}
+
+/// What leaves too few GPUs, with the first offender.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's sentence names its fields")]
+pub enum Binding {
+    #[error("the others are used, and {resting} of them rest")]
+    Free { resting: u32 },
+    #[error("node {node} takes no work ({})", word_for(*health))]
+    Health { node: Name, health: Health },
+    #[error("it needs {component} {needs}, but node {node} has {has}")]
+    Versions { node: Name, component: SmolStr, needs: SmolStr, has: SmolStr },
+    #[error("it (grade {grade}) may not share {place} with tenant {other} (grade {other_grade})")]
+    Grade { grade: Grade, place: Name, other: TenantName, other_grade: Grade },
+    #[error("it stays apart from tenant {other}, which is in {place}")]
+    Apart { place: Name, other: TenantName },
+}
+
 impl Refusal {
     /// A short name that stays the same when the sentence is improved.
     #[must_use]
@@ -109,10 +201,27 @@ impl Refusal {
             Self::TenantUnknown { .. } => "tenant-unknown",
             Self::JobKnown { .. } => "job-known",
             Self::JobUnknown { .. } => "job-unknown",
+            Self::SlicesUnserved { .. } => "slices-unserved",
             Self::NothingAsked { .. } => "nothing-asked",
             Self::OverQuota { .. } => "over-quota",
             Self::QuotaBelowUse { .. } => "quota-below-use",
-            Self::NoRoom { .. } => "no-room",
+            Self::OverClassQuota { .. } => "over-class-quota",
+            Self::KeptForOthers { .. } => "kept-for-others",
+            Self::TooLarge { .. } => "too-large",
+            Self::Bound { by: Binding::Free { .. }, .. } => "no-room",
+            Self::Bound { by: Binding::Health { .. }, .. } => "health-binds",
+            Self::Bound { by: Binding::Versions { .. }, .. } => "versions-bind",
+            Self::Bound { by: Binding::Grade { .. }, .. } => "grade-binds",
+            Self::Bound { by: Binding::Apart { .. }, .. } => "apart-binds",
+            Self::BeyondPods { .. } => "beyond-pods",
+            Self::Fragmented { .. } => "fragmented",
+            Self::Scattered { .. } => "scattered",
+            Self::Unsplittable { .. } => "unsplittable",
+            Self::SegmentUnfit { .. } => "segment-unfit",
+            Self::ProductAbsent { .. } => "product-absent",
+            Self::ProfileAbsent { .. } => "profile-absent",
+            Self::SiteAbsent { .. } => "site-absent",
+            Self::ApartForbids { .. } => "apart-forbids",
             Self::FleetEmpty { .. } => "fleet-empty",
             Self::PodUnknown { .. } => "pod-unknown",
             Self::OutsidePod { .. } => "outside-pod",
@@ -126,6 +235,8 @@ impl Refusal {
             Self::JurisdictionForbids { .. } => "jurisdiction-forbids",
             Self::VersionForbids { .. } => "version-forbids",
             Self::TagsExhausted { .. } => "tags-exhausted",
+            Self::PkeysExhausted { .. } => "pkeys-exhausted",
+            Self::ChannelsExhausted { .. } => "channels-exhausted",
             Self::TenantNumbersExhausted { .. } => "tenant-numbers-exhausted",
             Self::VlansExhausted { .. } => "vlans-exhausted",
             Self::PoolExhausted { .. } => "pool-exhausted",
@@ -142,6 +253,7 @@ impl Refusal {
             Self::TenantUnknown { job } => format!("write a Tenant document for {}", job.tenant),
             Self::JobKnown { .. } => "give the job another name, or release the old one".into(),
             Self::JobUnknown { .. } => "look at the names of the jobs in the plan".into(),
+            Self::SlicesUnserved { .. } => "ask for whole GPUs".into(),
             Self::NothingAsked { .. } => "ask for at least one GPU or one endpoint".into(),
             Self::OverQuota { tenant, .. } => {
                 format!("ask for less, delete a job, or raise the quota of {tenant}")
@@ -149,12 +261,35 @@ impl Refusal {
             Self::QuotaBelowUse { tenant, .. } => {
                 format!("delete jobs of {tenant}, or raise its quota")
             }
-            Self::NoRoom { resting: 0, .. } => {
-                "ask for less, delete a job in that pod, or add nodes".into()
+            Self::OverClassQuota { tenant, capacity, .. } => format!(
+                "ask for less or for another class, delete a job, or raise the {capacity} quota of \
+                 {tenant}"
+            ),
+            Self::KeptForOthers { .. } => {
+                "ask for less, ask as preemptible, or reserve the GPUs".into()
             }
-            Self::NoRoom { .. } => {
-                "apply the last plan to the devices that the resting GPUs wait for, or ask for less"
+            Self::TooLarge { most, .. } => format!("divide the job into parts of at most {most}"),
+            Self::Bound { by, .. } => by.remedy(),
+            Self::BeyondPods { .. } => "divide the job, or build a larger pod".into(),
+            Self::Fragmented { .. } | Self::Scattered { within: Within::Pod, .. } => {
+                "ask for less, or see what `defrag` would move".into()
+            }
+            Self::Scattered { .. } => {
+                "ask for less, allow a wider level, or see what `defrag` would move".into()
+            }
+            Self::Unsplittable { .. } => {
+                "ask for one of these, or for whole nodes and one of these".into()
+            }
+            Self::SegmentUnfit { .. } => {
+                "choose a segment that an NVLink domain holds and that divides the gang's nodes"
                     .into()
+            }
+            Self::ProductAbsent { .. } | Self::ProfileAbsent { .. } => {
+                "name one of these, or none".into()
+            }
+            Self::SiteAbsent { .. } => "choose the other kind of site, or none".into(),
+            Self::ApartForbids { other, .. } => {
+                format!("name places that {other} does not use, or let the two come nearer")
             }
             Self::FleetEmpty { .. } => "describe pods and nodes in the Fleet document".into(),
             Self::PodUnknown { .. } => "name a pod of the fleet, or none".into(),
@@ -178,7 +313,10 @@ impl Refusal {
             Self::VersionForbids { node, component, .. } => {
                 format!("bring {component} of {node} up to date, or choose another node")
             }
-            Self::TagsExhausted { .. } | Self::TenantNumbersExhausted { .. } => {
+            Self::TagsExhausted { .. }
+            | Self::PkeysExhausted { .. }
+            | Self::ChannelsExhausted { .. }
+            | Self::TenantNumbersExhausted { .. } => {
                 "apply the last plan, so that resting numbers become free, or delete a job".into()
             }
             Self::VlansExhausted { device, .. } => {
@@ -194,6 +332,31 @@ impl Refusal {
             ),
             Self::ImportOverlap { tenant, .. } => {
                 format!("give tenant {tenant} a pool that does not overlap, or withdraw a permit")
+            }
+        }
+    }
+}
+
+impl Binding {
+    fn remedy(&self) -> String {
+        match self {
+            Self::Free { resting: 0 } => {
+                "ask for less, delete a job in that pod, or add nodes".into()
+            }
+            Self::Free { .. } => {
+                "apply the last plan to the devices that the resting GPUs wait for, or ask for less"
+                    .into()
+            }
+            Self::Health { node, .. } => format!("repair {node} and others, or ask for less"),
+            Self::Versions { node, component, .. } => {
+                format!("bring {component} of {node} and others up to date, or ask for less")
+            }
+            Self::Grade { .. } => {
+                "wait until they are gone, ask for less, or loosen the stricter of the two grades"
+                    .into()
+            }
+            Self::Apart { other, .. } => {
+                format!("wait until {other} is gone, ask for less, or let the two come nearer")
             }
         }
     }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Generation, JobName, Name, TenantName};
 
 use crate::ledger::first_of;
-use crate::record::{Lease, SeatAt};
+use crate::record::Lease;
 
 /// What was freed and may not be leased again before everybody who held it was seen without it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,16 +38,18 @@ pub enum Resting {
 /// What is free again.
 pub(crate) enum Finished {
     Tenant,
-    Job {
-        job: JobName,
-        lease: Lease,
-        /// Its interfaces, except those the same job took back.
-        free: Vec<SeatAt>,
-    },
+    Job { id: RestId, job: JobName, lease: Lease },
 }
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct RestId(u64);
+
+impl RestId {
+    /// Rests are numbered from one.
+    pub(crate) const fn number(self) -> u64 {
+        self.0
+    }
+}
 
 /// Everything that rests, found by the device it waits for and by the job it was of.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -12,6 +12,7 @@
 
 mod draft;
 mod exception;
+mod gpus;
 mod models;
 mod spec;
 mod wiring;

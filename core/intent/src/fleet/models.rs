@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{Enforcement, GpuModel, Name, Nic, NodeModel, NodeModelId, SwitchDialect, Versions};
 use smol_str::SmolStr;
 
+use super::gpus;
 use crate::Problem;
 use crate::form::{self, Form, Shape};
 use crate::refusal::Refusals;
@@ -66,10 +67,14 @@ pub(super) struct Ways {
 
 const MODELS: Shape = Shape { what: "models", needs: &["nodes"], may: &["racks", "pods"] };
 
-const NODE: Shape =
-    Shape { what: "a node model", needs: &["gpu", "gpus", "nics"], may: &["versions"] };
+const NODE: Shape = Shape {
+    what: "a node model",
+    needs: &["gpu", "gpus", "nics"],
+    may: &["gpuIommuGroups", "versions"],
+};
 
-const GPU: Shape = Shape { what: "a GPU model", needs: &["product", "board"], may: &[] };
+const GPU: Shape =
+    Shape { what: "a GPU model", needs: &["product", "board"], may: &["partitions"] };
 
 const NICS: Shape = Shape {
     what: "interfaces",
@@ -100,8 +105,14 @@ const SOME_RACKS: Shape =
 /// No single count is larger, so that products of a few of them are still numbers.
 pub(super) const MOST: u64 = 100_000;
 
-/// More GPUs or interfaces are in no node.
-const MOST_IN_NODE: u64 = 1024;
+/// More interfaces are in no node.
+const MOST_NICS: u64 = 1024;
+
+/// More GPUs are in no node: the sets of them are masks of 64 bits.
+const MOST_GPUS: u64 = 64;
+
+/// IOMMU groups are numbered below this, so that those of a whole node can follow any first one.
+pub(super) const MOST_GROUP: u64 = 32_768;
 
 pub(super) fn read(tree: &Tree, out: &mut Refusals) -> Models {
     let mut models = Models::default();
@@ -157,28 +168,34 @@ fn node(name: &At<SmolStr>, tree: &Tree, out: &mut Refusals) -> Option<NodeModel
     let gpu = form.form("gpu", &GPU, out);
     let product = gpu.and_then(|gpu| label(&gpu, "product", out));
     let board = gpu.and_then(|gpu| label(&gpu, "board", out));
-    let gpus = form.number::<u16>("gpus", 1, MOST_IN_NODE, out);
+    let gpus = form.number::<u16>("gpus", 1, MOST_GPUS, out);
     let nics = form.form("nics", &NICS, out).and_then(|form| nics(&form, out));
     let mut versions = Versions::default();
     if let Some(form) = form.form("versions", &VERSIONS, out) {
         change(&mut versions, &form, out);
     }
+    let (gpus, nics) = (gpus?.value, nics?);
+    let partitions = gpu.and_then(|gpu| gpus::partitions(&gpu, gpus, out));
+    let gpu_groups = gpus::iommu_groups(&form, gpus, &nics, out);
     Some(NodeModel {
         name: name?,
         gpu: GpuModel { product: product?, board: board? },
-        gpus: gpus?.value,
-        nics: nics?,
+        gpus,
+        partitions,
+        gpu_groups: gpu_groups?,
+        gpu_numa: gpus::numa(gpus, &nics),
+        nics,
         versions,
     })
 }
 
 /// Interfaces in order, spread evenly over the NUMA nodes, each in an IOMMU group of its own.
 fn nics(form: &Form<'_>, out: &mut Refusals) -> Option<Vec<Nic>> {
-    let count = form.number::<u16>("count", 1, MOST_IN_NODE, out);
+    let count = form.number::<u16>("count", 1, MOST_NICS, out);
     let rate = form.rate("rate", out);
     let vfs = form.number::<u16>("vfs", 0, 4096, out);
     let numa_nodes = form.number::<u16>("numaNodes", 1, 64, out);
-    let first_group = form.number::<u16>("firstIommuGroup", 0, 32_768, out);
+    let first_group = form.number::<u16>("firstIommuGroup", 0, MOST_GROUP, out);
     let (count, rate) = (count?.value, rate?.value);
     let vfs = vfs.map_or(0, |at| at.value);
     let numa_nodes = numa_nodes.map_or(1, |at| at.value);

@@ -76,7 +76,7 @@ fn no_pod_has_room() {
          job blue/c gpus 7
          plan",
         expect![[r#"
-            no-room: job blue/c wants 7 GPUs in one pod, but p1, the best it may use, lacks 5 (0 rest there)
+            no-room: job blue/c wants 7 GPUs in one pod, but p1, the best it may use, has 2: the others are used, and 0 of them rest
               remedy: ask for less, delete a job in that pod, or add nodes
         "#]],
     );
@@ -96,7 +96,7 @@ fn no_room_while_gpus_rest() {
             generation 1
             + tenant acme  number 1
             + job acme/a  tag 16, 10.0.0.0/28, lossless, 8 endpoints on leaf-1 vlan 2, leaf-2 vlan 2
-            no-room: job blue/b wants 8 GPUs in one pod, but p1, the best it may use, lacks 8 (8 rest there)
+            no-room: job blue/b wants 8 GPUs in one pod, but p1, the best it may use, has 0: the others are used, and 8 of them rest
               remedy: apply the last plan to the devices that the resting GPUs wait for, or ask for less
         "#]],
     );
@@ -190,7 +190,7 @@ fn a_node_that_vanished_while_leased_is_named() {
     check(
         "tenant acme
          job acme/a on n1/0
-         job acme/b gpus 2
+         job acme/b gpus 3
          plan
          delete acme/a
          node n1 called other
@@ -201,7 +201,7 @@ fn a_node_that_vanished_while_leased_is_named() {
             generation 1
             + tenant acme  number 1
             + job acme/a  tag 16, 10.0.0.0/30, lossless, 1 endpoint on leaf-1 vlan 2
-            + job acme/b  tag 17, 10.0.0.8/29, lossless, 2 endpoints on leaf-1 vlan 3
+            + job acme/b  tag 17, 10.0.0.8/29, lossless, 3 endpoints on leaf-1 vlan 3
             node-vanished: job acme/b holds interface 1 of node n1, which the fleet does not have any more
               remedy: put n1 back into the fleet as failed, or delete acme/b
             node-vanished: job acme/b holds interface 1 of node n1, which the fleet does not have any more
@@ -288,8 +288,8 @@ fn versions_forbid() {
               remedy: bring driver of n1 up to date, or choose another node
             version-forbids: job safe/c needs secure-boot on, but node n2 has off
               remedy: bring secure-boot of n2 up to date, or choose another node
-            version-forbids: job blue/b needs driver 560, but node n1 has 550.9
-              remedy: bring driver of n1 up to date, or choose another node
+            versions-bind: job blue/b wants 1 GPUs in one pod, but p1, the best it may use, has 0: it needs driver 560, but node n1 has 550.9
+              remedy: bring driver of n1 and others up to date, or ask for less
         "#]],
     );
 }

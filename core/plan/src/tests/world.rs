@@ -66,6 +66,9 @@ fn model() -> NodeModel {
         name: "two".parse().unwrap(),
         gpu: GpuModel { product: "H100-80GB".into(), board: "none".into() },
         gpus: 2,
+        partitions: None,
+        gpu_groups: vec![2, 3],
+        gpu_numa: vec![0, 1],
         nics: (0..2)
             .map(|nic| Nic { rate_bps: 400_000_000_000, vfs: 8, numa: nic, iommu_group: nic })
             .collect(),
@@ -306,6 +309,8 @@ pub(super) fn tenant(name: &str) -> Tenant {
         guarantee: None,
         ceiling: None,
         quota_gpus: None,
+        quotas: model::Quotas::default(),
+        apart: Vec::new(),
         versions: VersionPolicy::default(),
         jurisdictions: Vec::new(),
         groups: Vec::new(),
@@ -319,6 +324,7 @@ pub(super) fn job(name: &str, want: Want) -> Job {
         class: TrafficClass::default(),
         ceiling: None,
         pod: None,
+        terms: model::Terms::default(),
     }
 }
 

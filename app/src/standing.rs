@@ -1,0 +1,56 @@
+//! Who is where: what the log says, and what the documents ask for on top of it.
+
+use intent::Intent;
+use model::{Job, JobName, Want};
+use plan::place::{Ask, Ground};
+use plan::{Ledger, Planner};
+
+use crate::ending::Stop;
+
+/// The fleet with every job placed that finds its place. Those that find none wait, and do not
+/// keep others from being looked at.
+pub(crate) struct Standing {
+    pub(crate) intent: Intent,
+    planner: Planner,
+    /// Jobs of the documents that find no place, and why.
+    pub(crate) waiting: Vec<(JobName, plan::Refusal)>,
+}
+
+impl Standing {
+    /// Keeps what the ledger holds, then places what is new, as a plan would; but not `apart`.
+    pub(crate) fn new(
+        intent: Intent,
+        ledger: &Ledger,
+        apart: Option<&JobName>,
+    ) -> Result<Self, Stop> {
+        let mut held = intent.clone();
+        held.jobs.retain(|name, _| ledger.jobs().contains_key(name));
+        let mut planner = Planner::new(&held, ledger).map_err(Stop::plan)?;
+        let mut new: Vec<&Job> = intent
+            .jobs
+            .values()
+            .filter(|job| !held.jobs.contains_key(&job.name) && Some(&job.name) != apart)
+            .collect();
+        // In the order of a plan, so that the answer is the plan's.
+        new.sort_by_key(|job| !matches!(job.want, Want::Endpoints(_)));
+        let mut waiting = Vec::new();
+        for job in new {
+            if let Err(refusal) = planner.admit(job) {
+                waiting.push((job.name.clone(), refusal));
+            }
+        }
+        Ok(Self { intent, planner, waiting })
+    }
+
+    /// The ground with all of them on it.
+    pub(crate) fn ground(&self) -> &Ground {
+        self.planner.ground()
+    }
+
+    /// What the placed jobs asked for, by name. Those that named their endpoints asked for
+    /// nothing else.
+    pub(crate) fn asks(&self) -> impl Iterator<Item = (JobName, Ask)> {
+        let jobs = self.intent.jobs.values();
+        jobs.filter_map(|job| Some((job.name.clone(), self.ground().ask(job).ok()?)))
+    }
+}

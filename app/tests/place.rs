@@ -1,0 +1,588 @@
+//! Where gangs go, who makes way for them, and what is left: as people and programs read it.
+
+#![allow(clippy::unwrap_used, reason = "an answer that cannot be read has failed the test")]
+
+mod desk;
+
+use desk::{Answer, Desk};
+use expect_test::{Expect, expect};
+use serde_json::Value;
+
+/// Two leaves with two HGX nodes each, and an edge site with one small node.
+const FLEET: &str = "
+apiVersion: bulkhead.dev/v1
+kind: Fleet
+metadata: {name: yard}
+spec:
+  models:
+    nodes:
+      hgx:
+        gpu: {product: H100-80GB, board: HGX-H100/H200-8GPU}
+        gpus: 8
+        nics: {count: 8, rate: 400Gbps, vfs: 16, numaNodes: 2}
+        versions: {driver: 570.10}
+      small:
+        gpu: {product: L40S-48GB, board: PCIe}
+        gpus: 2
+        nics: {count: 2, rate: 100Gbps}
+  sites:
+    - name: ams
+      jurisdiction: NL
+      pods:
+        - name: yard
+          leaves: [{name: leaf-1}, {name: leaf-2}]
+          spines: [{name: spine-1}]
+          nodes:
+            - {name: n1, model: hgx, leaf: leaf-1}
+            - {name: n2, model: hgx, leaf: leaf-1}
+            - {name: n3, model: hgx, leaf: leaf-2}
+            - {name: n4, model: hgx, leaf: leaf-2}
+    - name: rtm
+      jurisdiction: NL
+      kind: edge
+      pods: [{name: quay, leaves: [{name: leaf-9}], nodes: [{name: q1, model: small, leaf: leaf-9}]}]
+";
+
+/// A desk with the fleet and these documents, each in one line: `Kind name: {spec}`.
+fn desk(name: &str, shorts: &str) -> Desk {
+    let desk = Desk::new(&format!("place-{name}"));
+    desk.write("fleet.yaml", FLEET);
+    desk.write("work.yaml", &long(shorts));
+    desk
+}
+
+fn long(shorts: &str) -> String {
+    let line = |line: &str| {
+        let (head, spec) = line.trim().split_once(": ").unwrap();
+        let (kind, name) = head.split_once(' ').unwrap();
+        format!(
+            "--- {{apiVersion: bulkhead.dev/v1, kind: {kind}, metadata: {{name: {name}}}, spec: {spec}}}\n"
+        )
+    };
+    shorts.trim().lines().map(line).collect()
+}
+
+fn run(desk: &Desk, command: &str) -> Answer {
+    let (verb, arguments) = command.split_once(' ').unwrap_or((command, ""));
+    let words = [verb, "fleet.yaml", "work.yaml"].into_iter().chain(arguments.split_whitespace());
+    desk.run(&words.collect::<Vec<_>>())
+}
+
+/// What a command says, on both sides, and how it ends.
+#[track_caller]
+fn check(desk: &Desk, command: &str, expected: Expect) {
+    let Answer { code, out, err } = run(desk, command);
+    let err = if err.is_empty() { String::new() } else { format!("--- told beside it\n{err}") };
+    expected.assert_eq(&format!("{out}{err}--- ends with {code}\n"));
+    assert!(!out.lines().any(|line| line.ends_with(' ')), "blanks at the end of a line");
+}
+
+const QUIET: &str = "
+    Tenant red: {pools: [10.0.0.0/16], grade: gpu}
+    Tenant blue: {pools: [10.0.0.0/16], grade: slice}
+    Job train: {tenant: red, gpus: 8}
+";
+
+#[test]
+fn a_gang_gets_exact_gpus_with_their_interfaces() {
+    let desk = desk("exact", QUIET);
+    check(
+        &desk,
+        "place --tenant red --gpus 4",
+        expect![[r#"
+            red/new-gang would get 4 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
+              node  modules  interfaces  numa
+              n2    1-4      0-3         0
+            --- ends with 0
+        "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 16",
+        expect![[r#"
+            red/new-gang would get 16 H100-80GB GPUs in pod ams-yard: 2 nodes below leaf-2.
+              node  modules  interfaces  numa
+              n3    1-8      0-7         0-1
+              n4    1-8      0-7         0-1
+            --- ends with 0
+        "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 24",
+        expect![[r#"
+            red/new-gang would get 24 H100-80GB GPUs in pod ams-yard: 3 nodes below 2 leaves.
+              leaf    nodes
+              leaf-1      1
+              leaf-2      2
+              node  modules  interfaces  numa
+              n2    1-8      0-7         0-1
+              n3    1-8      0-7         0-1
+              n4    1-8      0-7         0-1
+            --- ends with 0
+        "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 1 --site edge",
+        expect![[r#"
+            red/new-gang would get 1 L40S-48GB GPU in pod rtm-quay: 1 node below leaf-9.
+              node  modules  interfaces  numa
+              q1    1        0           0
+            --- ends with 0
+        "#]],
+    );
+    check(
+        &desk,
+        "place --tenant blue --slices 3x1g.10gb",
+        expect![[r#"
+            blue/new-gang would get 3 H100-80GB 1g.10gb slices on 1 GPU in pod ams-yard: 1 node below leaf-1.
+              node  module  profile  slot  interface  function
+              n2    1       1g.10gb  4     0          4
+              n2    1       1g.10gb  5     0          5
+              n2    1       1g.10gb  6     0          6
+            --- ends with 0
+        "#]],
+    );
+    check(
+        &desk,
+        "place --job red/train",
+        expect![[r#"
+            red/train would get 8 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
+              node  modules  interfaces  numa
+              n1    1-8      0-7         0-1
+            --- ends with 0
+        "#]],
+    );
+}
+
+#[test]
+fn an_answer_is_explained_constraint_by_constraint_and_level_by_level() {
+    let desk = desk("explain", QUIET);
+    check(
+        &desk,
+        "place --tenant red --gpus 24 --within leaf --explain",
+        expect![[r#"
+        What each constraint leaves of the GPUs (24 GPUs wanted)
+                                 fleet  best pod
+          in the fleet              34        32
+          under an allowed law      34        32
+          in the named pod          34        32
+          at such a site            34        32
+          of that product           34        32
+          on healthy nodes          34        32
+          with good software        34        32
+          free                      26        24
+          shareable by grade        26        24
+          away from those named     26        24
+
+        The best place at each level
+          level  place     room
+          node   n2           8  too small
+          leaf   leaf-2      16  too small
+          pod    ams-yard    24  enough
+
+        --- told beside it
+        Job red/new-gang wants 24 GPUs in one leaf, but leaf-2, the best it may use, has room for 16.
+          Ask for less, allow a wider level, or see what `defrag` would move.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 32 --product H100-80GB --explain",
+        expect![[r#"
+        What each constraint leaves of the GPUs (32 GPUs wanted)
+                                 fleet  best pod
+          in the fleet              34        32
+          under an allowed law      34        32
+          in the named pod          34        32
+          at such a site            34        32
+          of that product           32        32
+          on healthy nodes          32        32
+          with good software        32        32
+          free                      24        24  too few
+          shareable by grade        24        24  too few
+          away from those named     24        24  too few
+
+        The best place at each level
+          level  place     room
+          node   n2           8  too small
+          leaf   leaf-2      16  too small
+          pod    ams-yard    24  too small
+
+        --- told beside it
+        Job red/new-gang wants 32 GPUs in one pod, but ams-yard, the best it may use, has 24: the
+          others are used, and 0 of them rest.
+          Ask for less, delete a job in that pod, or add nodes.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+}
+
+#[test]
+fn programs_get_the_same() {
+    let desk = desk("data", QUIET);
+    check(
+        &desk,
+        "place --tenant red --gpus 2 -o json",
+        expect![[r#"
+        {
+          "job": "red/new-gang",
+          "held": false,
+          "site": "rtm",
+          "pod": "rtm-quay",
+          "product": "L40S-48GB",
+          "gpus": 2,
+          "leaves": [
+            {
+              "leaf": "leaf-9",
+              "nodes": 1
+            }
+          ],
+          "nodes": [
+            {
+              "node": "q1",
+              "modules": [
+                1,
+                2
+              ],
+              "interfaces": [
+                0,
+                1
+              ],
+              "numa": [
+                0
+              ]
+            }
+          ],
+          "stops": []
+        }
+        --- ends with 0
+    "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 64 -o yaml",
+        expect![[r#"
+        job: red/new-gang
+        held: false
+        stops: []
+        refused:
+        - code: scattered
+          problem: >-
+            job red/new-gang wants 64 GPUs in one pod, but ams-yard, the best it may use,
+            has room for 24
+          remedy: ask for less, or see what `defrag` would move
+        --- ends with 1
+    "#]],
+    );
+    let said = run(&desk, "place --tenant red --gpus 32 --explain -o json").ends(1).out;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["explained"]["constraints"].as_array().map(Vec::len), Some(10));
+    assert_eq!(said["refused"][0]["code"], "no-room");
+}
+
+#[test]
+fn a_job_that_was_applied_is_shown_where_it_is() {
+    let desk = desk("held", QUIET);
+    run(&desk, "apply --to sim").ends(0);
+    check(
+        &desk,
+        "place --job red/train",
+        expect![[r#"
+            red/train has 8 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
+              node  modules  interfaces  numa
+              n1    1-8      0-7         0-1
+            --- ends with 0
+        "#]],
+    );
+}
+
+#[test]
+fn whom_a_gang_would_stop_is_named() {
+    let desk = desk(
+        "preempt",
+        "
+        Tenant red: {pools: [10.0.0.0/16]}
+        Tenant red/lab: {}
+        Tenant blue: {pools: [10.0.0.0/16]}
+        Job idle: {tenant: red/lab, gpus: 16, product: H100-80GB, capacity: preemptible}
+        Job spare: {tenant: blue, gpus: 16, product: H100-80GB, capacity: preemptible}
+        ",
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 16",
+        expect![[r#"
+        --- told beside it
+        Job red/new-gang wants 16 GPUs in one pod, but rtm-quay, the best it may use, has room for 2.
+          Ask for less, or see what `defrag` would move.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 16 --preempts own",
+        expect![[r#"
+            red/new-gang would get, after others were stopped, 16 H100-80GB GPUs in pod ams-yard: 2 nodes below leaf-2.
+              node  modules  interfaces  numa
+              n3    1-8      0-7         0-1
+              n4    1-8      0-7         0-1
+            Stopped first
+              job           gpus
+              red/lab/idle    16  another tenant's: scrubbed before anybody gets them
+            --- ends with 0
+        "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 32 --preempts own",
+        expect![[r#"
+        --- told beside it
+        Job red/new-gang wants 32 GPUs in one pod, but rtm-quay, the best it may use, has room for 2.
+          Ask for less, or see what `defrag` would move.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 32 --preempts others",
+        expect![[r#"
+        red/new-gang would get, after others were stopped, 32 H100-80GB GPUs in pod ams-yard: 4 nodes below 2 leaves.
+          leaf    nodes
+          leaf-1      2
+          leaf-2      2
+          node  modules  interfaces  numa
+          n1    1-8      0-7         0-1
+          n2    1-8      0-7         0-1
+          n3    1-8      0-7         0-1
+          n4    1-8      0-7         0-1
+        Stopped first
+          job           gpus
+          red/lab/idle    16  another tenant's: scrubbed before anybody gets them
+          blue/spare      16  another tenant's: scrubbed before anybody gets them
+        --- ends with 0
+    "#]],
+    );
+}
+
+/// Jobs came and went, and left two nodes half used.
+fn fragmented(name: &str) -> Desk {
+    let before = "
+        Tenant red: {pools: [10.0.0.0/16], grade: gpu}
+        Tenant blue: {pools: [10.0.0.0/16], grade: gpu}
+        Tenant crown: {pools: [10.0.0.0/16], grade: node, quota: {gpus: 8, reserved: 6}}
+        Job a: {tenant: red, gpus: 4}
+        Job b: {tenant: red, gpus: 4}
+        Job c: {tenant: blue, gpus: 4}
+        Job d: {tenant: blue, gpus: 4}
+        Job e: {tenant: red, gpus: 8}
+        Job f: {tenant: crown, gpus: 4, product: H100-80GB, capacity: reserved}
+    ";
+    let desk = desk(name, before);
+    run(&desk, "apply --to sim").ends(0);
+    let after: Vec<&str> = before
+        .lines()
+        .filter(|line| !line.contains("Job b:") && !line.contains("Job d:"))
+        .collect();
+    desk.write("work.yaml", &long(&after.join("\n")));
+    desk
+}
+
+#[test]
+fn capacity_says_what_is_free_and_why_it_may_be_of_no_use() {
+    let desk = fragmented("capacity");
+    check(
+        &desk,
+        "capacity",
+        expect![[r#"
+        34 GPUs, 58 % used.
+
+          place       gpus  used  resting  unusable  stranded  fragmented  free  in one leaf
+          fleet         34    20        8         0         4           0     2
+          ams           32    20        8         0         4           0     0
+            ams-yard    32    20        8         0         4           0     0            0
+          rtm            2     0        0         0         0           0     2
+            rtm-quay     2     0        0         0         0           0     2            2
+
+          tenant  grade  quota  bought  reserved  on demand  preemptible  stranded
+          red     gpu    -      -              0         12            0         0
+          crown   node   8      6              4          0            0         4
+          blue    gpu    -      -              0          4            0         0
+        --- ends with 0
+    "#]],
+    );
+    run(&desk, "apply --to sim").ends(0);
+    check(
+        &desk,
+        "capacity",
+        expect![[r#"
+        34 GPUs, 58 % used.
+
+          place       gpus  used  resting  unusable  stranded  fragmented  free  in one leaf
+          fleet         34    20        0         0         4           8     2
+          ams           32    20        0         0         4           8     0
+            ams-yard    32    20        0         0         4           8     0            0
+          rtm            2     0        0         0         0           0     2
+            rtm-quay     2     0        0         0         0           0     2            2
+
+          tenant  grade  quota  bought  reserved  on demand  preemptible  stranded
+          red     gpu    -      -              0         12            0         0
+          crown   node   8      6              4          0            0         4
+          blue    gpu    -      -              0          4            0         0
+        --- ends with 0
+    "#]],
+    );
+    let said = run(&desk, "capacity -o json").ends(0).out;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["fleet"]["stranded"], 4);
+    assert_eq!(said["pods"][0]["largestInALeaf"], 0);
+}
+
+#[test]
+fn jobs_without_a_place_are_counted() {
+    let desk = desk(
+        "waiting",
+        "
+        Tenant red: {pools: [10.0.0.0/16], quota: {gpus: 8}}
+        Job large: {tenant: red, gpus: 64}
+        Job small: {tenant: red, gpus: 1}
+        ",
+    );
+    check(
+        &desk,
+        "capacity",
+        expect![[r#"
+        34 GPUs, 2 % used.
+
+          place       gpus  used  resting  unusable  stranded  fragmented  free  in one leaf
+          fleet         34     1        0         0         1           0    32
+          ams           32     0        0         0         0           0    32
+            ams-yard    32     0        0         0         0           0    32           16
+          rtm            2     1        0         0         1           0     0
+            rtm-quay     2     1        0         0         1           0     0            0
+
+          tenant  grade  quota  bought  reserved  on demand  preemptible  stranded
+          red     node   8      -              0          1            0         1
+
+        1 job without a place
+          red/large  over-quota
+        --- ends with 0
+    "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 1",
+        expect![[r#"
+            red/new-gang would get 1 L40S-48GB GPU in pod rtm-quay: 1 node below leaf-9.
+              node  modules  interfaces  numa
+              q1    2        1           0
+            --- told beside it
+            1 other job of the documents found no place: red/large.
+            --- ends with 0
+        "#]],
+    );
+}
+
+#[test]
+fn moves_are_proposed_that_make_a_gang_fit() {
+    let desk = fragmented("defrag");
+    run(&desk, "apply --to sim").ends(0);
+    check(
+        &desk,
+        "place --tenant red --gpus 8",
+        expect![[r#"
+        --- told beside it
+        Job red/new-gang wants 8 GPUs in one pod, but rtm-quay, the best it may use, has room for 2.
+          Ask for less, or see what `defrag` would move.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+    check(
+        &desk,
+        "defrag --tenant red --gpus 8",
+        expect![[r#"
+            1 move of 4 GPUs, in this order
+              1  blue/c with 4 GPUs
+                 from n1 (modules 1-4)
+                 to   n3 (modules 5-8)
+            red/new-gang then would get 8 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
+              node  modules  interfaces  numa
+              n1    1-8      0-7         0-1
+            --- ends with 0
+        "#]],
+    );
+    check(
+        &desk,
+        "defrag --tenant red --gpus 4",
+        expect![[r#"
+            Nothing needs to move.
+            red/new-gang would get 4 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
+              node  modules  interfaces  numa
+              n1    5-8      4-7         1
+            --- ends with 0
+        "#]],
+    );
+    check(
+        &desk,
+        "defrag --tenant red --gpus 16",
+        expect![[r#"
+        --- told beside it
+        Job red/new-gang asks for 16 GPUs on demand, but 12 are left beside the 2 that others reserved
+          and do not use; no moves of other jobs were found that would help.
+          Ask for less, ask as preemptible, or reserve the GPUs.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+    let said = run(&desk, "defrag --tenant red --gpus 8 -o json").ends(0).out;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["moves"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_does_not_exist_is_refused_and_what_makes_no_sense_is_wrong_usage() {
+    let desk = desk("wrong", QUIET);
+    check(
+        &desk,
+        "place --job red/tune",
+        expect![[r#"
+        --- told beside it
+        No document asks for job red/tune.
+          Name a job of the documents, or describe a gang with `--tenant` and `--gpus`.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+    check(
+        &desk,
+        "place --tenant rad --gpus 1",
+        expect![[r#"
+        --- told beside it
+        No document describes tenant rad.
+          `bulkhead capacity FILES` lists them.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+    for command in [
+        "place",
+        "place --tenant red",
+        "place --gpus 1",
+        "place --tenant red --gpus 0",
+        "place --tenant red --gpus 1 --slices 1x1g.10gb",
+        "place --tenant red --slices 1g.10gb",
+        "place --tenant red --gpus 1 --within rack",
+        "place --job red/train --gpus 1",
+        "place --job red/train --within leaf",
+        "defrag --tenant red",
+    ] {
+        run(&desk, command).ends(64);
+    }
+}

@@ -1,0 +1,255 @@
+//! Where gangs go: how long it takes to find out, beside looking at every node.
+
+mod linear;
+mod town;
+mod trace;
+
+use std::time::Duration;
+
+use bench::{Figure, Scale, Table, Times, timed};
+use model::{Generation, Job, Terms, Want};
+use plan::place::{Entry, Ground, Spot};
+
+use linear::{Choice, Linear, Place};
+use town::{Chance, TRAY, Town};
+
+/// How many entries are replayed. A gang that comes and goes makes five.
+const ENTRIES: usize = 1_000_000;
+
+/// How many of a hundred GPUs are in use while the clock runs, at least and at most.
+const BUSY: std::ops::RangeInclusive<u32> = 80..=90;
+
+/// The gangs that have bounds.
+const NODE: u32 = 8;
+const LARGE: u32 = 4_096;
+
+/// Every so many gangs of a node the linear search is asked, too.
+const BESIDE: usize = 20;
+
+/// Measures placement on 102,400 GPUs with every constraint on, whatever scales are named: the
+/// large gang does not fit into less.
+pub(crate) fn place(_: &[Scale], table: &mut Table) {
+    for (what, nvl72_percent) in [("HGX", 0), ("30 % NVL72", 30)] {
+        eprintln!("  {what}");
+        let town = Town::new(nvl72_percent);
+        let life = Life::new(&town).run();
+        life.tell(what, table);
+        if nvl72_percent == 0 {
+            replay(&town, &life.entries, table);
+            trace::fragments(&town, table);
+        }
+    }
+}
+
+/// Gangs that come and go.
+struct Life<'a> {
+    town: &'a Town,
+    ground: Ground,
+    /// The same gangs in the same places, without an index.
+    beside: Linear<'a>,
+    gangs: Vec<(Job, Generation, Place)>,
+    used: u32,
+    number: u64,
+    chance: Chance,
+    entries: Vec<Entry>,
+    clocks: [Clock; 4],
+    linear: Vec<(Duration, Duration)>,
+    leaves: Vec<(usize, usize)>,
+    refused: u64,
+}
+
+/// How long gangs of one kind took.
+struct Clock {
+    gpus: u32,
+    on_trays: bool,
+    seek: Vec<Duration>,
+    both: Vec<Duration>,
+}
+
+impl<'a> Life<'a> {
+    fn new(town: &'a Town) -> Self {
+        let clock = |gpus, on_trays| Clock { gpus, on_trays, seek: Vec::new(), both: Vec::new() };
+        Self {
+            ground: Ground::new(&town.fleet, &town.tenants),
+            beside: Linear::new(&town.fleet, &town.tenants, Choice::FirstFit),
+            town,
+            gangs: Vec::new(),
+            used: 0,
+            number: 0,
+            chance: Chance(5),
+            entries: Vec::with_capacity(ENTRIES),
+            clocks: [
+                clock(NODE, false),
+                clock(LARGE, false),
+                clock(NODE, true),
+                clock(LARGE, true),
+            ],
+            linear: Vec::new(),
+            leaves: Vec::new(),
+            refused: 0,
+        }
+    }
+
+    /// Fills the fleet, lets it empty a little, and so on. Nothing is measured before it was
+    /// full once.
+    fn run(mut self) -> Self {
+        let (mut fills, mut was_full) = (true, false);
+        while self.entries.len() < ENTRIES {
+            let busy = u64::from(self.used) * 100 / self.gpus();
+            fills =
+                if fills { busy < u64::from(*BUSY.end()) } else { busy < u64::from(*BUSY.start()) };
+            was_full |= !fills;
+            if fills {
+                self.come(was_full && busy >= u64::from(*BUSY.start()));
+            } else {
+                self.go();
+            }
+        }
+        self
+    }
+
+    fn gpus(&self) -> u64 {
+        let models = &self.town.fleet.node_models;
+        let nodes = self.town.fleet.nodes.iter();
+        nodes.map(|node| u64::from(models[node.model.index()].gpus)).sum()
+    }
+
+    /// Somebody asks; who asks for much waits until there is room, as long as the fleet is busy.
+    fn come(&mut self, is_measured: bool) {
+        self.number += 1;
+        let job = self.town.job(self.number, &mut self.chance);
+        while !self.place(&job, is_measured) {
+            self.refused += 1;
+            let busy = u64::from(self.used) * 100 / self.gpus();
+            if job.want != Want::Gpus(LARGE) || busy <= u64::from(*BUSY.start()) {
+                return;
+            }
+            (0..20).for_each(|_| self.go());
+        }
+    }
+
+    fn place(&mut self, job: &Job, is_measured: bool) -> bool {
+        let Ok(ask) = self.ground.ask(job) else {
+            panic!("{} asks for what there is", job.name);
+        };
+        let (found, seeking) = timed(|| self.ground.seek(&ask));
+        let Ok(spot) = found else { return false };
+        let generation = Generation(self.number);
+        let place: Place = self.ground.gpus(&spot).collect();
+        if is_measured {
+            self.look_beside(job, &spot, seeking);
+        }
+        let (name, capacity) = (job.name.clone(), job.terms.capacity);
+        let entry = Entry::Reserved { job: name.clone(), generation, capacity, spot };
+        let entering = self.enter(entry);
+        if is_measured {
+            self.clock(job, seeking, entering);
+        }
+        self.enter(Entry::Activated { job: name, generation });
+        self.beside.change(job, &place, true);
+        self.used += place.iter().map(|(_, gpus)| gpus.count_ones()).sum::<u32>();
+        self.gangs.push((job.clone(), generation, place));
+        true
+    }
+
+    /// What a search without an index would have cost for the same answer, and whether there
+    /// would have been fewer leaves.
+    fn look_beside(&mut self, job: &Job, spot: &Spot, seeking: Duration) {
+        let is_large = job.want == Want::Gpus(LARGE);
+        if is_large && job.terms.segment.is_none() {
+            let fewest = self.beside.fewest_leaves(job);
+            self.leaves.extend(fewest.map(|fewest| (self.ground.leaves(spot).len(), fewest)));
+        }
+        if is_large || self.number as usize % BESIDE == 0 {
+            let (found, searching) = timed(|| self.beside.seek(job));
+            assert!(found.is_some(), "both searches have the same rules: {job:?}");
+            self.linear.push((searching, seeking));
+        }
+    }
+
+    fn clock(&mut self, job: &Job, seeking: Duration, entering: Duration) {
+        let on_trays = job.terms.product.as_deref() == Some(TRAY);
+        let clock = self
+            .clocks
+            .iter_mut()
+            .find(|clock| job.want == Want::Gpus(clock.gpus) && clock.on_trays == on_trays);
+        if let Some(clock) = clock {
+            clock.seek.push(seeking);
+            clock.both.push(seeking + entering);
+        }
+    }
+
+    fn go(&mut self) {
+        let (job, generation, place) = self.gangs.swap_remove(self.chance.below(self.gangs.len()));
+        let name = job.name.clone();
+        self.enter(Entry::Draining { job: name.clone(), generation });
+        self.enter(Entry::Fenced { job: name.clone(), generation });
+        self.enter(Entry::Freed { job: name, generation });
+        self.beside.change(&job, &place, false);
+        self.used -= place.iter().map(|(_, gpus)| gpus.count_ones()).sum::<u32>();
+    }
+
+    fn enter(&mut self, entry: Entry) -> Duration {
+        let (entered, took) = timed(|| self.ground.enter(&entry));
+        if let Err(wrong) = entered {
+            panic!("what was found can be written down: {wrong}");
+        }
+        self.entries.push(entry);
+        took
+    }
+
+    fn tell(&self, what: &str, table: &mut Table) {
+        for clock in self.clocks.iter().filter(|clock| !clock.both.is_empty()) {
+            clock.tell(what, table);
+        }
+        let sum = |of: fn(&(Duration, Duration)) -> Duration| -> f64 {
+            self.linear.iter().map(of).sum::<Duration>().as_secs_f64()
+        };
+        let ratio = sum(|pair| pair.1) / sum(|pair| pair.0);
+        let name = format!("place: seek beside first fit over every node, mean, {what}");
+        table.add_at_most(&name, None, Figure::Times(ratio), Figure::Times(1.0 / 20.0));
+        let (used, fewest) =
+            self.leaves.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let name = format!("place: leaves of {LARGE} GPUs beside the fewest, {what}");
+        let ratio = used as f64 / fewest as f64;
+        table.add_at_most(&name, None, Figure::Times(ratio), Figure::Times(1.15));
+        let name = format!("place: gangs without room, {what}");
+        table.add(&name, None, Figure::Count(self.refused));
+    }
+}
+
+impl Clock {
+    fn tell(&self, what: &str, table: &mut Table) {
+        let trays = if self.on_trays { " on trays" } else { "" };
+        let twice = if self.on_trays { 2 } else { 1 };
+        let bounds = match self.gpus {
+            NODE => [Some(1), None],
+            _ => [Some(5), Some(20)],
+        };
+        let seek = Times::new(self.seek.clone());
+        let both = Times::new(self.both.clone());
+        for (name, times) in [("seek", seek), ("seek and enter", both)] {
+            for (part, took, bound) in
+                [("p50", times.p50(), bounds[0]), ("p99", times.p99(), bounds[1])]
+            {
+                let row = format!("place: {name} {} GPUs{trays}, {part}, {what}", self.gpus);
+                match bound {
+                    Some(most) => table.add_at_most(&row, None, took, Figure::micros(most * twice)),
+                    None => table.add(&row, None, took),
+                }
+            }
+        }
+        let row = format!("place: gangs of {} GPUs{trays} measured, {what}", self.gpus);
+        table.add(&row, None, Figure::Count(self.both.len() as u64));
+    }
+}
+
+fn replay(town: &Town, entries: &[Entry], table: &mut Table) {
+    let entries = &entries[..ENTRIES];
+    let fresh = Ground::new(&town.fleet, &town.tenants);
+    let (ground, took) = timed(|| fresh.replay(entries));
+    if let Err(wrong) = ground {
+        panic!("what happened once can happen again: {wrong}");
+    }
+    table.add_at_most("place: replay a million entries", None, took, Figure::Seconds(1.0));
+}

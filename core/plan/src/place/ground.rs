@@ -1,0 +1,583 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::{ApartLevel, Capacity, Fleet, Health, NodeId, PodId, SwitchId, Tenant, TenantName};
+
+use super::book::{Gang, GangId, Gangs};
+use super::buckets::Buckets;
+use super::keys::Keys;
+use super::map::{Map, bits};
+use super::people::{People, TenantKey};
+use super::slices::MigGpu;
+
+/// Who is where on all of the fleet, and what is free, indexed so that a place for one more is
+/// found without looking at everybody. It is the sum of its entries and is never computed from
+/// what the inventory happens to show.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    pub(crate) map: Arc<Map>,
+    pub(crate) people: People,
+    pub(crate) gangs: Gangs,
+    pub(crate) nodes: Vec<NodeAt>,
+    /// Who is on the nodes that are not held as a whole.
+    pub(crate) parted: Vec<Option<Box<Parted>>>,
+    /// The nodes of each block that are usable and empty.
+    pub(crate) blocks: Vec<u64>,
+    /// How many those are below each leaf.
+    pub(crate) leaves: Vec<u32>,
+    pub(crate) switches: Vec<SwitchAt>,
+    pub(crate) pools: Vec<PoolAt>,
+    /// How many holdings each tenant has in each pod.
+    pub(crate) pods: Vec<Vec<u32>>,
+    /// Partition keys and memory channels that somebody holds.
+    pub(crate) keys: Keys,
+    /// Free GPUs on usable nodes.
+    pub(crate) idle: u64,
+}
+
+/// What is known of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NodeAt {
+    /// GPUs that nobody holds and that are not in quarantine.
+    pub(crate) free: u64,
+    /// GPUs that nobody may get, held or not.
+    pub(crate) quarantined: u64,
+    /// The gang that holds all of it.
+    pub(crate) whole: Option<GangId>,
+    pub(crate) health: Health,
+    pub(crate) is_lost: bool,
+}
+
+impl NodeAt {
+    /// Whether new work may be put here.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.health == Health::Good && !self.is_lost
+    }
+}
+
+/// Who is on a node that is held in parts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parted {
+    /// Whole GPUs by gang; a gang may hold an interface without any GPU.
+    pub(crate) gangs: Vec<(GangId, u64)>,
+    /// GPUs that are cut into slices.
+    pub(crate) sliced: BTreeMap<u16, MigGpu>,
+}
+
+impl Parted {
+    fn is_empty(&self) -> bool {
+        self.gangs.is_empty() && self.sliced.is_empty()
+    }
+}
+
+/// Who is below a leaf switch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SwitchAt {
+    /// How many holdings each tenant has, in the order of keys.
+    pub(crate) tenants: Vec<(TenantKey, u32)>,
+    /// How many of those tenants want the leaf for themselves.
+    keyed: u32,
+}
+
+/// What is free in a pool.
+#[derive(Clone, Debug)]
+pub(crate) struct PoolAt {
+    /// Below leaves that nobody has for himself.
+    pub(crate) open: Rooms,
+    /// Below leaves that nobody is on.
+    pub(crate) vacant: Rooms,
+    /// Partly used nodes whose tenants share a host, by the rank of what is free.
+    pub(crate) parts: Buckets,
+    /// Nodes that nobody is on but that are not whole, because a GPU is in quarantine.
+    pub(crate) bare: Buckets,
+    /// GPUs cut into slices, with room: by who has them for himself (nobody if they are
+    /// shared), by which slots are busy.
+    pub(crate) sliced: BTreeMap<CutLike, BTreeSet<(NodeId, u16)>>,
+}
+
+/// How a GPU is cut: who has it for himself, and which slots are busy.
+pub(crate) type CutLike = (Option<TenantKey>, u8);
+
+/// Empty nodes, by how many are together.
+#[derive(Clone, Debug)]
+pub(crate) struct Rooms {
+    pub(crate) leaves: Buckets,
+    /// Kept only where leaves have several blocks.
+    pub(crate) blocks: Buckets,
+    pub(crate) nodes: u32,
+}
+
+/// To whom a place belongs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Stance {
+    /// Nobody is there.
+    Empty,
+    /// Everybody there shares it.
+    Open,
+    /// One tenant has it for itself.
+    Own(TenantKey),
+    /// Tenants are together who may not be: nobody may join them.
+    Mixed,
+}
+
+/// The list that a node stands on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Listed {
+    Nowhere,
+    Empty,
+    Bare(usize),
+    Open(usize),
+    Own(TenantKey, usize),
+}
+
+impl Ground {
+    /// A fleet that nobody is on.
+    #[must_use]
+    pub fn new(fleet: &Arc<Fleet>, tenants: &BTreeMap<TenantName, Tenant>) -> Self {
+        let map = Arc::new(Map::new(fleet));
+        let people = People::new(&map, tenants);
+        let mut ground = Self {
+            gangs: Gangs::default(),
+            nodes: Vec::with_capacity(map.nodes.len()),
+            parted: vec![None; map.nodes.len()],
+            blocks: vec![0; map.blocks.len()],
+            leaves: vec![0; map.leaves.len()],
+            switches: vec![SwitchAt::default(); fleet.switches.len()],
+            pools: (0..map.pools.len()).map(|pool| PoolAt::new(&map, pool)).collect(),
+            pods: vec![vec![0; people.len()]; fleet.pods.len()],
+            keys: Keys::new(map.blocks.len()),
+            idle: 0,
+            people,
+            map,
+        };
+        for (node, on) in fleet.nodes.iter().zip(&ground.map.nodes) {
+            ground.nodes.push(NodeAt {
+                free: ground.map.shapes[on.model.index()].all(),
+                quarantined: 0,
+                whole: None,
+                health: node.health,
+                is_lost: false,
+            });
+        }
+        ground.list_all();
+        ground
+    }
+
+    /// The key of a tenant.
+    #[must_use]
+    pub fn tenant(&self, name: &TenantName) -> Option<TenantKey> {
+        self.people.key(name)
+    }
+
+    /// The fleet.
+    #[must_use]
+    pub fn fleet(&self) -> &Arc<Fleet> {
+        &self.map.fleet
+    }
+
+    /// The key of a tenant, which is added if nobody described it.
+    pub(crate) fn tenant_like(&mut self, tenant: &Tenant) -> TenantKey {
+        let key = self.people.add(&self.map, tenant);
+        for tenants in &mut self.pods {
+            tenants.resize(self.people.len(), 0);
+        }
+        key
+    }
+
+    /// Puts a gang on whole nodes of a block. They are empty, unless the gang comes back to
+    /// nodes that were lost or fell ill while it was there.
+    pub(crate) fn take_nodes(&mut self, gang: GangId, key: TenantKey, block: u32, mask: u64) {
+        let map = Arc::clone(&self.map);
+        let empty = mask & self.blocks[block as usize];
+        for node in map.nodes_in(block, mask & !empty) {
+            self.change(node, |ground| ground.nodes[node.index()].whole = Some(gang));
+        }
+        let leaf = map.blocks[block as usize].leaf;
+        let switch = map.leaves[leaf as usize].switch;
+        let gpus = map.shape(map.blocks[block as usize].pool).gpus();
+        self.delist_leaves(switch);
+        for node in map.nodes_in(block, empty) {
+            let at = &mut self.nodes[node.index()];
+            at.whole = Some(gang);
+            at.free = 0;
+        }
+        self.blocks[block as usize] &= !empty;
+        self.leaves[leaf as usize] -= empty.count_ones();
+        self.idle -= u64::from(empty.count_ones()) * u64::from(gpus);
+        self.note(switch, key, mask.count_ones(), true);
+        self.list_leaves(switch);
+    }
+
+    /// Takes a gang off whole nodes of a block.
+    pub(crate) fn give_nodes(&mut self, key: TenantKey, block: u32, mask: u64) {
+        let map = Arc::clone(&self.map);
+        let leaf = map.blocks[block as usize].leaf;
+        let switch = map.leaves[leaf as usize].switch;
+        self.delist_leaves(switch);
+        let mut empty = 0;
+        for (node, bit) in map.nodes_in(block, mask).zip(bits(mask)) {
+            let all = map.shape_of(node).all();
+            let at = &mut self.nodes[node.index()];
+            at.whole = None;
+            at.free = all & !at.quarantined;
+            if at.is_usable() {
+                self.idle += u64::from(at.free.count_ones());
+                empty |= u64::from(at.quarantined == 0) << bit;
+            }
+        }
+        self.blocks[block as usize] |= empty;
+        self.leaves[leaf as usize] += empty.count_ones();
+        self.note(switch, key, mask.count_ones(), false);
+        self.list_leaves(switch);
+        for node in map.nodes_in(block, mask & !empty) {
+            self.list_bare(node);
+        }
+    }
+
+    /// Changes what is on one node, or what is known of it, and keeps every list right.
+    pub(crate) fn change(&mut self, node: NodeId, change: impl FnOnce(&mut Self)) {
+        let switch = self.map.nodes[node.index()].switch;
+        self.delist_leaves(switch);
+        self.delist(node);
+        change(self);
+        let on = self.map.nodes[node.index()];
+        let all = self.map.shape_of(node).all();
+        let held = self.held(node);
+        let at = &mut self.nodes[node.index()];
+        at.free = all & !held & !at.quarantined;
+        if self.parted[node.index()].as_ref().is_some_and(|parted| parted.is_empty()) {
+            self.parted[node.index()] = None;
+        }
+        self.list(node);
+        debug_assert!(on.switch == switch, "a node stays below its switch");
+        self.list_leaves(switch);
+    }
+
+    /// Puts a gang on some GPUs of a node.
+    pub(crate) fn take_part(&mut self, gang: GangId, key: TenantKey, node: NodeId, gpus: u64) {
+        self.change(node, |ground| {
+            let parted = ground.parted[node.index()].get_or_insert_default();
+            parted.gangs.push((gang, gpus));
+            parted.gangs.sort_unstable();
+            ground.note(ground.map.nodes[node.index()].switch, key, 1, true);
+        });
+    }
+
+    /// Takes a gang off the GPUs of a node.
+    pub(crate) fn give_part(&mut self, gang: GangId, key: TenantKey, node: NodeId) {
+        self.change(node, |ground| {
+            if let Some(parted) = &mut ground.parted[node.index()] {
+                parted.gangs.retain(|(one, _)| *one != gang);
+            }
+            ground.note(ground.map.nodes[node.index()].switch, key, 1, false);
+        });
+    }
+
+    /// The GPUs of a node that somebody holds.
+    pub(crate) fn held(&self, node: NodeId) -> u64 {
+        let at = &self.nodes[node.index()];
+        if at.whole.is_some() {
+            return self.map.shape_of(node).all();
+        }
+        let parted = self.parted[node.index()].as_deref();
+        let whole = parted.into_iter().flat_map(|parted| &parted.gangs).map(|&(_, gpus)| gpus);
+        let sliced = parted.into_iter().flat_map(|parted| parted.sliced.keys());
+        whole.chain(sliced.map(|&gpu| 1 << gpu)).fold(0, |held, gpus| held | gpus)
+    }
+
+    /// The gangs on a node, each as often as it holds something there.
+    pub(crate) fn gangs_on(&self, node: NodeId) -> impl Iterator<Item = &Gang> {
+        let whole = self.nodes[node.index()].whole;
+        let parted = self.parted[node.index()].as_deref();
+        let parts = parted.into_iter().flat_map(|parted| &parted.gangs).map(|&(gang, _)| gang);
+        let sliced = parted.into_iter().flat_map(|parted| parted.sliced.values());
+        let slices = sliced.flat_map(MigGpu::gangs);
+        whole.into_iter().chain(parts).chain(slices).filter_map(|gang| self.gangs.at(gang))
+    }
+
+    /// To whom a node belongs.
+    pub(crate) fn stance_of_node(&self, node: NodeId) -> Stance {
+        let tenants = self.gangs_on(node).map(|gang| gang.tenant);
+        self.stance(tenants, |key| !self.people.at(key).shares_host())
+    }
+
+    /// To whom a leaf switch belongs.
+    pub(crate) fn stance_of_switch(&self, switch: SwitchId) -> Stance {
+        let at = &self.switches[switch.index()];
+        match (at.tenants.as_slice(), at.keyed) {
+            ([], _) => Stance::Empty,
+            (_, 0) => Stance::Open,
+            ([(key, _)], _) => Stance::Own(*key),
+            _ => Stance::Mixed,
+        }
+    }
+
+    pub(crate) fn stance(
+        &self,
+        tenants: impl Iterator<Item = TenantKey>,
+        keys: impl Fn(TenantKey) -> bool,
+    ) -> Stance {
+        let mut stance = Stance::Empty;
+        let mut first = None;
+        for key in tenants {
+            let same = first.is_none_or(|first| first == key);
+            first = first.or(Some(key));
+            stance = match (stance, keys(key)) {
+                (Stance::Empty, true) => Stance::Own(key),
+                (Stance::Empty | Stance::Open, false) => Stance::Open,
+                (Stance::Own(owner), _) if owner == key => stance,
+                (Stance::Open, true) if same => Stance::Own(key),
+                _ => Stance::Mixed,
+            };
+        }
+        stance
+    }
+
+    /// Whether two that must stay apart would meet below this switch.
+    pub(crate) fn is_apart_at(&self, switch: SwitchId, key: TenantKey) -> bool {
+        let apart = &self.people.at(key).apart;
+        apart.is_empty() || {
+            let here = &self.switches[switch.index()].tenants;
+            let mut near = apart.iter().filter(|(_, level)| *level >= ApartLevel::Leaf);
+            near.all(|(other, _)| here.binary_search_by_key(other, |&(key, _)| key).is_err())
+        }
+    }
+
+    /// Whether two that must stay apart would meet in this pod, or at its site.
+    pub(crate) fn is_apart_in(&self, pod: PodId, key: TenantKey) -> bool {
+        let fleet = &self.map.fleet;
+        self.people.at(key).apart.iter().all(|&(other, level)| match level {
+            ApartLevel::Node | ApartLevel::Leaf => true,
+            ApartLevel::Pod => self.pods[pod.index()][other.index()] == 0,
+            ApartLevel::Site => {
+                let site = fleet.pods[pod.index()].site;
+                let mut there = fleet.pods.iter().zip(&self.pods);
+                there.all(|(pod, tenants)| pod.site != site || tenants[other.index()] == 0)
+            }
+        })
+    }
+
+    /// Whether two that must stay apart would meet on this node.
+    pub(crate) fn is_apart_on(&self, node: NodeId, key: TenantKey) -> bool {
+        let apart = &self.people.at(key).apart;
+        apart.is_empty()
+            || self.gangs_on(node).all(|gang| apart.iter().all(|&(other, _)| other != gang.tenant))
+    }
+
+    /// Notes that a tenant came, or went, below a switch.
+    pub(crate) fn note(&mut self, switch: SwitchId, key: TenantKey, count: u32, comes: bool) {
+        let keys_leaf = u32::from(self.people.at(key).keys_leaf());
+        let at = &mut self.switches[switch.index()];
+        match at.tenants.binary_search_by_key(&key, |&(key, _)| key) {
+            Ok(place) if comes => at.tenants[place].1 += count,
+            Ok(place) if at.tenants[place].1 > count => at.tenants[place].1 -= count,
+            Ok(place) => {
+                at.tenants.remove(place);
+                at.keyed -= keys_leaf;
+            }
+            Err(place) => {
+                assert!(comes, "a tenant goes only from where it is");
+                at.tenants.insert(place, (key, count));
+                at.keyed += keys_leaf;
+            }
+        }
+        if let Some(pod) = self.map.fleet.switches[switch.index()].pod {
+            let held = &mut self.pods[pod.index()][key.index()];
+            *held = if comes { *held + count } else { *held - count };
+        }
+    }
+
+    /// Free GPUs, or GPUs that a preemptible job holds.
+    pub(crate) fn within_reach(&self) -> u64 {
+        self.idle + self.gangs.held_by(Capacity::Preemptible)
+    }
+}
+
+/// Keeping the lists.
+impl Ground {
+    fn list_all(&mut self) {
+        let map = Arc::clone(&self.map);
+        for (block, at) in map.blocks.iter().enumerate() {
+            for (bit, node) in at.nodes.iter().enumerate() {
+                let here = &self.nodes[node.index()];
+                if here.is_usable() {
+                    self.idle += u64::from(here.free.count_ones());
+                    self.blocks[block] |= 1 << bit;
+                    self.leaves[at.leaf as usize] += 1;
+                }
+            }
+        }
+        for leaf in 0..map.leaves.len() as u32 {
+            self.list_leaf(leaf);
+        }
+    }
+
+    fn list_leaves(&mut self, switch: SwitchId) {
+        for place in 0..self.map.at_switch[switch.index()].len() {
+            self.list_leaf(self.map.at_switch[switch.index()][place]);
+        }
+    }
+
+    fn delist_leaves(&mut self, switch: SwitchId) {
+        for place in 0..self.map.at_switch[switch.index()].len() {
+            self.delist_leaf(self.map.at_switch[switch.index()][place]);
+        }
+    }
+
+    fn list_leaf(&mut self, leaf: u32) {
+        let at = &self.map.leaves[leaf as usize];
+        let stance = self.stance_of_switch(at.switch);
+        let pool = &mut self.pools[at.pool as usize];
+        match stance {
+            Stance::Empty => {
+                pool.open.insert(&self.map, leaf, &self.blocks, &self.leaves);
+                pool.vacant.insert(&self.map, leaf, &self.blocks, &self.leaves);
+            }
+            Stance::Open => pool.open.insert(&self.map, leaf, &self.blocks, &self.leaves),
+            Stance::Own(key) => drop(self.people.at_mut(key).leaves.insert(leaf)),
+            Stance::Mixed => {}
+        }
+    }
+
+    fn delist_leaf(&mut self, leaf: u32) {
+        let at = &self.map.leaves[leaf as usize];
+        let stance = self.stance_of_switch(at.switch);
+        let pool = &mut self.pools[at.pool as usize];
+        match stance {
+            Stance::Empty => {
+                pool.open.remove(&self.map, leaf, &self.blocks, &self.leaves);
+                pool.vacant.remove(&self.map, leaf, &self.blocks, &self.leaves);
+            }
+            Stance::Open => pool.open.remove(&self.map, leaf, &self.blocks, &self.leaves),
+            Stance::Own(key) => drop(self.people.at_mut(key).leaves.remove(&leaf)),
+            Stance::Mixed => {}
+        }
+    }
+
+    /// On which list a node belongs.
+    fn listed(&self, node: NodeId) -> Listed {
+        let at = &self.nodes[node.index()];
+        if !at.is_usable() || at.whole.is_some() {
+            return Listed::Nowhere;
+        }
+        let rank = || self.map.shape_of(node).rank(at.free);
+        match self.stance_of_node(node) {
+            Stance::Empty if at.quarantined == 0 => Listed::Empty,
+            Stance::Empty => Listed::Bare(rank()),
+            Stance::Open => Listed::Open(rank()),
+            Stance::Own(key) => Listed::Own(key, rank()),
+            Stance::Mixed => Listed::Nowhere,
+        }
+    }
+
+    fn list(&mut self, node: NodeId) {
+        let on = self.map.nodes[node.index()];
+        let at = &self.nodes[node.index()];
+        if at.is_usable() {
+            self.idle += u64::from(at.free.count_ones());
+        }
+        let listed = self.listed(node);
+        let pool = &mut self.pools[on.pool as usize];
+        match listed {
+            Listed::Nowhere => {}
+            Listed::Empty => {
+                self.blocks[on.block as usize] |= 1 << on.bit;
+                self.leaves[on.leaf as usize] += 1;
+            }
+            Listed::Bare(rank) => pool.bare.insert(rank, on.place),
+            Listed::Open(rank) => pool.parts.insert(rank, on.place),
+            Listed::Own(key, rank) => {
+                self.people.at_mut(key).parts.insert((on.pool, rank, node.0));
+            }
+        }
+        self.list_sliced(node);
+    }
+
+    fn delist(&mut self, node: NodeId) {
+        let on = self.map.nodes[node.index()];
+        let at = &self.nodes[node.index()];
+        if at.is_usable() {
+            self.idle -= u64::from(at.free.count_ones());
+        }
+        let listed = self.listed(node);
+        let pool = &mut self.pools[on.pool as usize];
+        match listed {
+            Listed::Nowhere => {}
+            Listed::Empty => {
+                self.blocks[on.block as usize] &= !(1 << on.bit);
+                self.leaves[on.leaf as usize] -= 1;
+            }
+            Listed::Bare(rank) => pool.bare.remove(rank, on.place),
+            Listed::Open(rank) => pool.parts.remove(rank, on.place),
+            Listed::Own(key, rank) => {
+                self.people.at_mut(key).parts.remove(&(on.pool, rank, node.0));
+            }
+        }
+        self.delist_sliced(node);
+    }
+
+    /// Lists a node that nobody is on any more and that is not whole.
+    fn list_bare(&mut self, node: NodeId) {
+        if let Listed::Bare(rank) = self.listed(node) {
+            let on = self.map.nodes[node.index()];
+            self.pools[on.pool as usize].bare.insert(rank, on.place);
+        }
+    }
+}
+
+impl PoolAt {
+    fn new(map: &Map, pool: usize) -> Self {
+        let at = &map.pools[pool];
+        let ranks = map.shapes[at.model.index()].ranks();
+        let nodes = at.nodes.len() as u32;
+        Self {
+            open: Rooms::new(map, pool),
+            vacant: Rooms::new(map, pool),
+            parts: Buckets::new(ranks, nodes),
+            bare: Buckets::new(ranks, nodes),
+            sliced: BTreeMap::new(),
+        }
+    }
+}
+
+impl Rooms {
+    fn new(map: &Map, pool: usize) -> Self {
+        let at = &map.pools[pool];
+        let leaves = at.leaves.len() as u32;
+        let blocks = map.leaves[at.leaves.start as usize..at.leaves.end as usize]
+            .iter()
+            .map(|leaf| leaf.blocks.len() as u32)
+            .sum();
+        Self {
+            leaves: Buckets::new(at.largest_leaf as usize + 1, leaves),
+            blocks: Buckets::new(65, if at.has_blocks { blocks } else { 0 }),
+            nodes: 0,
+        }
+    }
+
+    fn insert(&mut self, map: &Map, leaf: u32, blocks: &[u64], leaves: &[u32]) {
+        let at = &map.leaves[leaf as usize];
+        let pool = &map.pools[at.pool as usize];
+        self.nodes += leaves[leaf as usize];
+        self.leaves.insert(leaves[leaf as usize] as usize, leaf - pool.leaves.start);
+        if pool.has_blocks {
+            let first = map.leaves[pool.leaves.start as usize].blocks.start;
+            for block in at.blocks.clone() {
+                self.blocks.insert(blocks[block as usize].count_ones() as usize, block - first);
+            }
+        }
+    }
+
+    fn remove(&mut self, map: &Map, leaf: u32, blocks: &[u64], leaves: &[u32]) {
+        let at = &map.leaves[leaf as usize];
+        let pool = &map.pools[at.pool as usize];
+        self.nodes -= leaves[leaf as usize];
+        self.leaves.remove(leaves[leaf as usize] as usize, leaf - pool.leaves.start);
+        if pool.has_blocks {
+            let first = map.leaves[pool.leaves.start as usize].blocks.start;
+            for block in at.blocks.clone() {
+                self.blocks.remove(blocks[block as usize].count_ones() as usize, block - first);
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    ApartLevel, Capacity, Grade, Quotas, Tenant, TenantName, VersionPolicy, Versions,
+    compare_versions,
+};
+use smol_str::SmolStr;
+
+use super::map::Map;
+
+/// A tenant on this ground: a small number is compared faster than a name.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct TenantKey(pub(crate) u32);
+
+impl TenantKey {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All tenants with what they may use and what they hold.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct People {
+    keys: BTreeMap<TenantName, TenantKey>,
+    list: Vec<Person>,
+    /// GPUs that are reserved and not used, of all tenants together.
+    kept: u64,
+}
+
+/// One tenant.
+#[derive(Clone, Debug)]
+pub(crate) struct Person {
+    pub(crate) name: TenantName,
+    pub(crate) grade: Grade,
+    pub(crate) quota: Option<u32>,
+    pub(crate) quotas: Quotas,
+    pub(crate) versions: VersionPolicy,
+    pub(crate) jurisdictions: Vec<SmolStr>,
+    /// Whether each software of the map is good enough.
+    pub(crate) software: Vec<bool>,
+    /// Whether any is not.
+    pub(crate) is_picky: bool,
+    /// The pools under a law it accepts.
+    pub(crate) pools: Vec<u32>,
+    /// Whom it must stay away from, and where: its own words and theirs.
+    pub(crate) apart: Vec<(TenantKey, ApartLevel)>,
+    /// Itself, its parent, and so on up.
+    pub(crate) lineage: Vec<TenantKey>,
+    /// GPUs that it and all below it hold, by class.
+    pub(crate) used: [u64; 3],
+    /// The topmost of its lineage with a reservation, which is where the room is kept.
+    pub(crate) keeper: Option<TenantKey>,
+    /// Partly used nodes that nobody else may use, by pool and rank.
+    pub(crate) parts: BTreeSet<(u32, usize, u32)>,
+    /// Leaves that nobody else may use.
+    pub(crate) leaves: BTreeSet<u32>,
+}
+
+impl Person {
+    /// Whether it shares a host with others.
+    pub(crate) fn shares_host(&self) -> bool {
+        self.grade >= Grade::Gpu
+    }
+
+    /// Whether it shares a GPU with others.
+    pub(crate) fn shares_gpu(&self) -> bool {
+        self.grade >= Grade::Slice
+    }
+
+    /// Whether it wants its leaf for itself.
+    pub(crate) fn keys_leaf(&self) -> bool {
+        self.grade == Grade::Domain
+    }
+
+    pub(crate) fn all_used(&self) -> u64 {
+        self.used.iter().sum()
+    }
+
+    /// The cap of one class. A tenant without a reservation has reserved nothing.
+    pub(crate) fn cap(&self, class: Capacity) -> Option<u32> {
+        match class {
+            Capacity::Reserved => Some(self.quotas.reserved.unwrap_or(0)),
+            Capacity::OnDemand => self.quotas.on_demand,
+            Capacity::Preemptible => self.quotas.preemptible,
+        }
+    }
+
+    fn unused_reservation(&self) -> u64 {
+        let reserved = self.quotas.reserved.map_or(0, u64::from);
+        reserved.saturating_sub(self.used[class_index(Capacity::Reserved)])
+    }
+}
+
+impl People {
+    pub(crate) fn new(map: &Map, tenants: &BTreeMap<TenantName, Tenant>) -> Self {
+        let mut people = Self::default();
+        for tenant in tenants.values() {
+            people.add(map, tenant);
+        }
+        for tenant in tenants.values() {
+            for apart in &tenant.apart {
+                people.keep_apart(&tenant.name, &apart.from, apart.level);
+            }
+        }
+        people
+    }
+
+    pub(crate) fn key(&self, name: &TenantName) -> Option<TenantKey> {
+        self.keys.get(name).copied()
+    }
+
+    pub(crate) fn at(&self, key: TenantKey) -> &Person {
+        &self.list[key.index()]
+    }
+
+    pub(crate) fn at_mut(&mut self, key: TenantKey) -> &mut Person {
+        &mut self.list[key.index()]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Person> {
+        self.list.iter()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Adds a tenant. Those above it come first, because names sort that way.
+    pub(crate) fn add(&mut self, map: &Map, tenant: &Tenant) -> TenantKey {
+        if let Some(key) = self.key(&tenant.name) {
+            return key;
+        }
+        let key = TenantKey(self.list.len() as u32);
+        let above = tenant.name.parent().and_then(|parent| self.key(&parent));
+        let software: Vec<bool> =
+            map.software.iter().map(|has| shortfall(&tenant.versions, has).is_none()).collect();
+        let mut lineage = vec![key];
+        lineage.extend(above.into_iter().flat_map(|above| &self.at(above).lineage));
+        let keeper = above
+            .and_then(|above| self.at(above).keeper)
+            .or_else(|| tenant.quotas.reserved.map(|_| key));
+        if keeper == Some(key) {
+            self.kept += tenant.quotas.reserved.map_or(0, u64::from);
+        }
+        self.list.push(Person {
+            name: tenant.name.clone(),
+            grade: tenant.grade,
+            quota: tenant.quota_gpus,
+            quotas: tenant.quotas,
+            versions: tenant.versions.clone(),
+            jurisdictions: tenant.jurisdictions.clone(),
+            is_picky: software.contains(&false),
+            software,
+            pools: lawful(map, &tenant.jurisdictions),
+            apart: Vec::new(),
+            lineage,
+            used: [0; 3],
+            keeper,
+            parts: BTreeSet::new(),
+            leaves: BTreeSet::new(),
+        });
+        self.keys.insert(tenant.name.clone(), key);
+        key
+    }
+
+    /// GPUs that are kept for the reservations of others.
+    pub(crate) fn kept_for_others(&self, key: TenantKey) -> u64 {
+        let own = self.at(key).keeper.map_or(0, |keeper| self.at(keeper).unused_reservation());
+        self.kept - own
+    }
+
+    /// Counts GPUs of one class in, or out, all the way up.
+    pub(crate) fn count(&mut self, key: TenantKey, class: Capacity, gpus: u64, comes: bool) {
+        let keeper = self.at(key).keeper;
+        self.kept -= keeper.map_or(0, |keeper| self.at(keeper).unused_reservation());
+        for place in 0..self.at(key).lineage.len() {
+            let above = self.at(key).lineage[place];
+            let used = &mut self.list[above.index()].used[class_index(class)];
+            *used = if comes { *used + gpus } else { *used - gpus };
+        }
+        self.kept += keeper.map_or(0, |keeper| self.at(keeper).unused_reservation());
+    }
+
+    /// Both keep away, whoever said so, at the wider of their levels: also from all below the
+    /// one that was named.
+    fn keep_apart(&mut self, one: &TenantName, other: &TenantName, level: ApartLevel) {
+        let (Some(me), Some(other)) = (self.key(one), self.key(other)) else {
+            return;
+        };
+        let below = (0..self.list.len() as u32).map(TenantKey);
+        let them: Vec<TenantKey> =
+            below.filter(|&key| self.at(key).lineage.contains(&other) && key != me).collect();
+        for them in them {
+            self.note_apart(me, them, level);
+            self.note_apart(them, me, level);
+        }
+    }
+
+    fn note_apart(&mut self, me: TenantKey, them: TenantKey, level: ApartLevel) {
+        let apart = &mut self.list[me.index()].apart;
+        match apart.iter_mut().find(|(key, _)| *key == them) {
+            Some((_, at)) => *at = level.max(*at),
+            None => apart.push((them, level)),
+        }
+    }
+}
+
+pub(crate) const fn class_index(class: Capacity) -> usize {
+    match class {
+        Capacity::Reserved => 0,
+        Capacity::OnDemand => 1,
+        Capacity::Preemptible => 2,
+    }
+}
+
+fn lawful(map: &Map, allowed: &[SmolStr]) -> Vec<u32> {
+    let is_lawful = |pool: &u32| {
+        let pod = &map.fleet.pods[map.pools[*pool as usize].pod.index()];
+        let law = &map.fleet.sites[pod.site.index()].jurisdiction;
+        allowed.is_empty() || allowed.contains(law)
+    };
+    (0..map.pools.len() as u32).filter(is_lawful).collect()
+}
+
+/// What a tenant demands and a node does not have: the component, what is needed, what is there.
+pub(crate) fn shortfall(
+    policy: &VersionPolicy,
+    has: &Versions,
+) -> Option<(SmolStr, SmolStr, SmolStr)> {
+    let old = policy.at_least.iter().find_map(|(component, needs)| {
+        let version = version_of(has, component);
+        compare_versions(version, needs)
+            .is_lt()
+            .then(|| (component.clone(), needs.clone(), version.clone()))
+    });
+    let unsafe_boot = || {
+        (policy.secure_boot && !has.secure_boot)
+            .then(|| ("secure-boot".into(), "on".into(), "off".into()))
+    };
+    old.or_else(unsafe_boot)
+}
+
+/// A component nobody knows has no version, and none is enough.
+fn version_of<'a>(versions: &'a Versions, component: &str) -> &'a SmolStr {
+    const NONE: &SmolStr = &SmolStr::new_static("none");
+    match component {
+        "driver" => &versions.driver,
+        "kernel" => &versions.kernel,
+        "firmware" => &versions.firmware,
+        "toolkit" => &versions.toolkit,
+        _ => NONE,
+    }
+}
