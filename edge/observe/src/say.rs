@@ -8,8 +8,9 @@ use model::Port;
 use netlink_packet_route::route::RouteType;
 use wire::{ipv6_of, router_mac};
 
+use crate::link::{Interface, Kind, Tunnel};
 use crate::reaches::{behind, next_hop};
-use crate::seen::{Address, Forward, Interface, Kind, Neighbour, Route, Seen, Tunnel};
+use crate::seen::{Address, Forward, Neighbour, Route, Seen};
 use crate::spaces::{Found, number};
 
 /// The first VNI of VRFs is that of tenant 1, less one (docs/network.md).

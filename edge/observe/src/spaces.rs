@@ -10,7 +10,8 @@ use filter::Kernel;
 use nix::sys::statfs::{FsType, fstatfs};
 use wire::Tables;
 
-use crate::seen::{Interface, Kind, Seen};
+use crate::link::{Interface, Kind};
+use crate::seen::Seen;
 use crate::{Door, Place, Trouble, own_namespace, say};
 
 /// What a file of a network namespace is on (linux/magic.h).
