@@ -25,11 +25,16 @@ pub struct Held {
 
 /// Makes FRR hold this text and nothing else of what is compared.
 pub fn hold(folder: &Path, sent: &str) -> Result<Held, Trouble> {
+    hold_instead(folder, sent, &observe::frr(folder)?)
+}
+
+/// Makes FRR hold this text instead of what it was seen to hold.
+pub(crate) fn hold_instead(folder: &Path, sent: &str, held: &str) -> Result<Held, Trouble> {
     // FRR takes other statements away with some (a neighbour's with its `remote-as`), so that what
     // it holds after a change is looked at again. More than two rounds were never seen.
     const ROUNDS: usize = 4;
     let mut became = Held::default();
-    let mut left = differences(sent, &observe::frr(folder)?);
+    let mut left = differences(sent, held);
     for _ in 0..ROUNDS {
         if left.is_empty() {
             return Ok(became);

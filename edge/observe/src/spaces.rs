@@ -12,7 +12,7 @@ use wire::Tables;
 
 use crate::link::{Interface, Kind};
 use crate::seen::Seen;
-use crate::{Door, Place, Trouble, own_namespace, say};
+use crate::{Door, Place, Trouble, own_namespace, run_inside, say};
 
 /// What a file of a network namespace is on (linux/magic.h).
 const NSFS: FsType = FsType(0x6e73_6673);
@@ -73,8 +73,33 @@ impl Spaces {
             vrfs.push((name.clone(), seen));
         }
         vrfs.sort_by_key(|(name, _)| (number(name).unwrap_or(u16::MAX), name.clone()));
-        let standing = Kernel::standing(&self.place.filter)?.into_iter().collect();
-        Ok(Found { own, vrfs, standing })
+        let mut found = Found { own, vrfs, standing: BTreeSet::new() };
+        found.standing = self.standing(&found)?;
+        Ok(found)
+    }
+
+    /// Where the packet program stands. Where interfaces of several namespaces have the number that
+    /// a link tells, each is asked.
+    fn standing(&self, found: &Found) -> Result<BTreeSet<Stand>, Trouble> {
+        let mut standing = BTreeSet::new();
+        for (hook, index) in Kernel::standing(&self.place.filter)? {
+            for (vrf, name) in found.numbered(index) {
+                let is_alone = !found.is_shared(index);
+                if is_alone || self.stands_in(vrf, &hook, name)? {
+                    standing.insert((vrf.map(str::to_owned), hook.clone(), index));
+                }
+            }
+        }
+        Ok(standing)
+    }
+
+    fn stands_in(&self, vrf: Option<&str>, hook: &str, name: &str) -> Result<bool, Trouble> {
+        // Cables to the fabric are in the node's own namespace, and nowhere else.
+        if hook == "fabric" {
+            return Ok(vrf.is_none());
+        }
+        let Some(namespace) = self.namespace(vrf) else { return Ok(false) };
+        Ok(run_inside(namespace, || Kernel::stands_here(&self.place.filter, hook, name))??)
     }
 
     /// The VRFs there are.
@@ -115,9 +140,12 @@ impl Space {
 pub struct Found {
     pub(crate) own: Seen,
     pub(crate) vrfs: Vec<(String, Seen)>,
-    /// Where the packet program stands: hook and interface.
-    pub(crate) standing: BTreeSet<(String, u32)>,
+    /// Where the packet program stands.
+    pub(crate) standing: BTreeSet<Stand>,
 }
+
+/// The VRF, or none for the node's own namespace; the hook; the interface's number there.
+type Stand = (Option<String>, String, u32);
 
 impl Found {
     /// What it holds, in the words of dialect `linux`.
@@ -175,13 +203,19 @@ impl Found {
     /// Whether interfaces of several namespaces have this number.
     #[must_use]
     pub fn is_shared(&self, index: u32) -> bool {
-        self.all().filter(|(_, seen)| seen.interface(index).is_some()).count() > 1
+        self.numbered(index).count() > 1
     }
 
-    /// Whether the packet program stands at all these hooks of an interface.
+    /// The interfaces with this number: where they are and what they are called.
+    fn numbered(&self, index: u32) -> impl Iterator<Item = (Option<&str>, &str)> {
+        self.all().filter_map(move |(vrf, seen)| Some((vrf, seen.interface(index)?.name.as_str())))
+    }
+
+    /// Whether the packet program stands at all these hooks of an interface in a VRF, or in none.
     #[must_use]
-    pub fn judged(&self, hooks: &[&str], index: u32) -> bool {
-        hooks.iter().all(|hook| self.standing.contains(&((*hook).to_owned(), index)))
+    pub fn judged(&self, vrf: Option<&str>, hooks: &[&str], index: u32) -> bool {
+        let stand = |hook: &str| (vrf.map(str::to_owned), hook.to_owned(), index);
+        hooks.iter().all(|hook| self.standing.contains(&stand(hook)))
     }
 
     /// What the packet program holds, in the words of dialect `table`; none if it has no policy.
