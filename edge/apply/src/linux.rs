@@ -26,6 +26,8 @@ pub struct Linux {
     state: State,
     /// Whether what is being done was begun before, and not finished.
     was_interrupted: bool,
+    /// What was seen when the last change was done, until its ports are opened.
+    after: Option<Found>,
 }
 
 impl Linux {
@@ -33,7 +35,7 @@ impl Linux {
     pub fn open(place: Place) -> Result<Self, NodeError> {
         let spaces = Spaces::open(&place).map_err(at("look at the node"))?;
         let state = State::open(&place.state)?;
-        Ok(Self { place, spaces, kernel: None, state, was_interrupted: false })
+        Ok(Self { place, spaces, kernel: None, state, was_interrupted: false, after: None })
     }
 
     fn look(&mut self) -> Result<Found, NodeError> {
@@ -107,6 +109,7 @@ impl Node for Linux {
         {
             return Ok(dialects().map(|dialect| (dialect, Outcome::Stale { theirs })).collect());
         }
+        self.after = None;
         let before = self.before(sent)?;
         let outcome = |dialect| match before.differing.contains(&dialect) {
             true => Outcome::Held,
@@ -146,9 +149,16 @@ impl Node for Linux {
         if !wanted.iter().any(|line| matches!(line, Line::Link { .. } | Line::Uplink { .. })) {
             return Ok(());
         }
-        let found = self.look()?;
         self.kernel()?;
-        self.change(&found, &wanted, "open the ports", |change| change.open_ports())
+        // Nobody else should have touched a port since it was brought; if somebody did, it is
+        // looked for.
+        if let Some(found) = self.after.take()
+            && self.open_ports(&found, &wanted).is_ok()
+        {
+            return Ok(());
+        }
+        let found = self.look()?;
+        self.open_ports(&found, &wanted)
     }
 
     fn renew(&mut self, lease: Duration) -> Result<(), NodeError> {
@@ -248,6 +258,7 @@ impl Linux {
         if has(Dialect::Linux) {
             self.end_vrfs(linux, step)?;
         }
+        self.after = Some(found);
         Ok(())
     }
 
@@ -394,6 +405,10 @@ impl Linux {
             vrf::end(&self.place, &name).map_err(at("end a VRF"))?;
         }
         self.spaces.refresh().map(drop).map_err(at("look at the node"))
+    }
+
+    fn open_ports(&mut self, found: &Found, wanted: &[Line<'_>]) -> Result<(), NodeError> {
+        self.change(found, wanted, "open the ports", |change| change.open_ports())
     }
 
     /// Takes the ports out of a VRF that is about to end: what is still inside ends with it.

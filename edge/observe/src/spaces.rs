@@ -170,13 +170,18 @@ impl Found {
         Some(interface.index)
     }
 
-    /// What an interface is called; ports come before what is made here.
+    /// What an interface is called: a port, and one that is judged before one that only has the same
+    /// number in another namespace.
     #[must_use]
     pub fn name(&self, index: u32) -> Option<String> {
-        let mut named = self.all().filter_map(|(_, seen)| seen.interface(index));
-        named
-            .find(|interface| matches!(interface.kind, Kind::Other))
-            .map(|found| found.name.clone())
+        let mut named: Vec<(bool, &str)> = self
+            .all()
+            .filter_map(|(vrf, seen)| Some((vrf, seen.interface(index)?)))
+            .filter(|(_, interface)| matches!(interface.kind, Kind::Other))
+            .map(|(vrf, port)| (self.judged(vrf, &["workload"], index), port.name.as_str()))
+            .collect();
+        named.sort_by_key(|(is_judged, _)| !is_judged);
+        named.first().map(|(_, name)| (*name).to_owned())
     }
 
     /// The ports in a VRF: what was not made there and has to leave before it ends.
