@@ -54,6 +54,23 @@ fn a_table_that_no_longer_drops_is_found() {
     );
 }
 
+/// Three jobs and an open table are six meetings, one for each sender and receiver. Of the
+/// demonstration's only five come true, because the tenant that serves files has routes to the job
+/// it consented to and to no other of that tenant.
+#[test]
+fn an_open_table_lets_through_only_what_has_a_way() {
+    let desk = Desk::new("open-table-with-a-way");
+    desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
+    desk.edit(&format!("{LEAF_2}table"), |text| text.replace("default drop\n", ""));
+    let sixth = "breach  leaf-2 swp9 (vault/files) meets leaf-2 swp3 (red/tune)";
+    let five = desk.run(&["verify", CLUSTER, "--held"]).ends(1).says("Not proved: 5 breaches");
+    assert!(!five.out.contains(sixth), "{}", five.out);
+    desk.edit(&format!("{LEAF_2}linux"), |text| {
+        format!("{text}reach 10.1.0.11-10.1.0.11 vrf t3 vtep 10.255.0.3 vni 50002\n")
+    });
+    desk.run(&["verify", CLUSTER, "--held"]).ends(1).says("Not proved: 6 breaches").says(sixth);
+}
+
 #[test]
 fn a_line_that_nobody_knows_is_found() {
     check(

@@ -63,17 +63,22 @@ impl<'a> Change<'a> {
         self.ask(Some(vrf), &made.collect::<Vec<_>>())
     }
 
-    /// Takes a port out of its bridge, down, and gives it back to the node.
+    /// Takes a port out of its bridge, down. It stays in the VRF as long as that stays, because its
+    /// next job is most often of the same tenant: the kernel lets nobody else change an interface
+    /// for the whole grace period that a move takes.
     fn release(&mut self, port: &str) -> Result<(), Trouble> {
-        match self.found.interface(port) {
-            Some((vrf, index)) => self.release_from(vrf, port, index),
-            None => Ok(()),
+        let Some((vrf, index)) = self.found.interface(port) else { return Ok(()) };
+        let stays = |line: &Line<'_>| matches!(line, Line::Vrf { name } if Some(*name) == vrf);
+        if self.found.judged(vrf, &["workload", "local"], index) && self.wanted.iter().any(stays) {
+            return self.ask(vrf, &[requests::take_out(port, index)]);
         }
+        self.release_from(vrf, port, index)
     }
 
+    /// Takes a port out of its bridge, down, and gives it back to the node. It stays judged: what
+    /// nobody has a place for is dropped, and to begin anew costs two grace periods.
     fn release_from(&mut self, vrf: Option<&str>, port: &str, index: u32) -> Result<(), Trouble> {
         self.ask(vrf, &[requests::take_out(port, index)])?;
-        self.stop_judging(index)?;
         let Some(name) = vrf else { return Ok(()) };
         let Some(home) = self.spaces.namespace(None) else { return Ok(()) };
         let home = home.try_clone().map_err(Trouble::file(&self.place.vrfs))?;
@@ -166,7 +171,7 @@ impl<'a> Change<'a> {
         for line in self.wanted {
             let Line::Uplink { port, mtu } = *line else { continue };
             let (vrf, index) = self.port(port)?;
-            if self.found.judged(&["fabric"], index) {
+            if self.found.judged(vrf, &["fabric"], index) {
                 continue;
             }
             // Some drivers take no larger MTU once the program is there.
@@ -247,7 +252,7 @@ impl<'a> Change<'a> {
                 ];
                 self.ask(at, &moved)?;
             }
-            if at != Some(to) || !self.found.judged(&["workload", "local"], index) {
+            if at != Some(to) || !self.found.judged(at, &["workload", "local"], index) {
                 arrived.entry(to).or_default().push(port);
             }
         }

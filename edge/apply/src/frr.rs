@@ -25,11 +25,16 @@ pub struct Held {
 
 /// Makes FRR hold this text and nothing else of what is compared.
 pub fn hold(folder: &Path, sent: &str) -> Result<Held, Trouble> {
+    hold_instead(folder, sent, &observe::frr(folder)?)
+}
+
+/// Makes FRR hold this text instead of what it was seen to hold.
+pub(crate) fn hold_instead(folder: &Path, sent: &str, held: &str) -> Result<Held, Trouble> {
     // FRR takes other statements away with some (a neighbour's with its `remote-as`), so that what
     // it holds after a change is looked at again. More than two rounds were never seen.
     const ROUNDS: usize = 4;
     let mut became = Held::default();
-    let mut left = differences(sent, &observe::frr(folder)?);
+    let mut left = differences(sent, held);
     for _ in 0..ROUNDS {
         if left.is_empty() {
             return Ok(became);
@@ -207,27 +212,25 @@ fn opposite(statement: &str) -> String {
     }
 }
 
-/// A conversation with every daemon that runs, each in configuration mode.
+/// A conversation with every daemon that runs.
 struct Sessions(Vec<Session>);
 
 /// A conversation, and the blocks it is in.
 struct Session {
     vty: Vty,
+    /// Whether it is in configuration mode: a daemon that has nothing to change is not bothered.
+    configures: bool,
     at: Vec<String>,
 }
 
 impl Sessions {
     fn open(folder: &Path) -> Result<Self, Trouble> {
-        let mut sessions = Vec::new();
-        for mut vty in Vty::open_all(folder)? {
-            vty.say("configure terminal")?;
-            sessions.push(Session { vty, at: Vec::new() });
-        }
-        Ok(Self(sessions))
+        let session = |vty| Session { vty, configures: false, at: Vec::new() };
+        Ok(Self(Vty::open_all(folder)?.into_iter().map(session).collect()))
     }
 
     fn close(self) -> Result<(), Trouble> {
-        for mut session in self.0 {
+        for mut session in self.0.into_iter().filter(|session| session.configures) {
             session.vty.say("end")?;
         }
         Ok(())
@@ -354,6 +357,10 @@ impl Sessions {
 
 impl Session {
     fn say(&mut self, blocks: &[String], statement: &str) -> Result<(), VtyTrouble> {
+        if !self.configures {
+            self.vty.say("configure terminal")?;
+            self.configures = true;
+        }
         self.go(blocks)?;
         self.vty.say(statement)?;
         if is_block(blocks, statement) {

@@ -26,6 +26,8 @@ pub struct Linux {
     state: State,
     /// Whether what is being done was begun before, and not finished.
     was_interrupted: bool,
+    /// What was seen when the last change was done, until its ports are opened.
+    after: Option<Found>,
 }
 
 impl Linux {
@@ -33,7 +35,7 @@ impl Linux {
     pub fn open(place: Place) -> Result<Self, NodeError> {
         let spaces = Spaces::open(&place).map_err(at("look at the node"))?;
         let state = State::open(&place.state)?;
-        Ok(Self { place, spaces, kernel: None, state, was_interrupted: false })
+        Ok(Self { place, spaces, kernel: None, state, was_interrupted: false, after: None })
     }
 
     fn look(&mut self) -> Result<Found, NodeError> {
@@ -107,21 +109,15 @@ impl Node for Linux {
         {
             return Ok(dialects().map(|dialect| (dialect, Outcome::Stale { theirs })).collect());
         }
-        let found = self.look()?;
-        let mut differing = BTreeSet::new();
-        for (dialect, text) in &sent.texts {
-            let held = self.said(*dialect, &found)?;
-            if !differences(*dialect, text, &held).is_empty() {
-                differing.insert(*dialect);
-            }
-        }
-        let outcome = |dialect| match differing.contains(&dialect) {
+        self.after = None;
+        let before = self.before(sent)?;
+        let outcome = |dialect| match before.differing.contains(&dialect) {
             true => Outcome::Held,
             false => Outcome::Unchanged,
         };
         let outcomes = dialects().map(|dialect| (dialect, outcome(dialect))).collect();
         self.was_interrupted = self.state.sent().is_some() && !self.state.is_complete();
-        if differing.is_empty() && !self.was_interrupted {
+        if before.differing.is_empty() && !self.was_interrupted {
             if self.state.sent() != Some(sent) {
                 self.state.begin(sent)?;
                 self.state.complete()?;
@@ -130,7 +126,7 @@ impl Node for Linux {
         }
         step("write down what was sent");
         self.state.begin(sent)?;
-        self.make_so(sent, &differing, found, step)?;
+        self.make_so(sent, before, step)?;
         step("mark as complete");
         self.state.complete()?;
         Ok(outcomes)
@@ -153,9 +149,16 @@ impl Node for Linux {
         if !wanted.iter().any(|line| matches!(line, Line::Link { .. } | Line::Uplink { .. })) {
             return Ok(());
         }
-        let found = self.look()?;
         self.kernel()?;
-        self.change(&found, &wanted, "open the ports", |change| change.open_ports())
+        // Nobody else should have touched a port since it was brought; if somebody did, it is
+        // looked for.
+        if let Some(found) = self.after.take()
+            && self.open_ports(&found, &wanted).is_ok()
+        {
+            return Ok(());
+        }
+        let found = self.look()?;
+        self.open_ports(&found, &wanted)
     }
 
     fn renew(&mut self, lease: Duration) -> Result<(), NodeError> {
@@ -184,15 +187,43 @@ impl Node for Linux {
     }
 }
 
+/// How a node was before a change.
+struct Before {
+    found: Found,
+    /// The dialects in which it held something else.
+    differing: BTreeSet<Dialect>,
+    /// What FRR held; none if VRFs come or go, because it then changes by itself.
+    frr: Option<String>,
+}
+
 impl Linux {
+    fn before(&mut self, sent: &Sent) -> Result<Before, NodeError> {
+        let found = self.look()?;
+        let mut before = Before { found, differing: BTreeSet::new(), frr: None };
+        let mut vrfs_stay = true;
+        for (dialect, text) in &sent.texts {
+            let held = self.said(*dialect, &before.found)?;
+            let left = differences(*dialect, text, &held);
+            vrfs_stay &= !left.iter().any(|difference| difference.statement.starts_with("vrf "));
+            if !left.is_empty() {
+                before.differing.insert(*dialect);
+            }
+            if *dialect == Dialect::Frr {
+                before.frr = Some(held);
+            }
+        }
+        before.frr.take_if(|_| !vrfs_stay);
+        Ok(before)
+    }
+
     /// Deny first, allow last; ports stay down.
     fn make_so(
         &mut self,
         sent: &Sent,
-        differing: &BTreeSet<Dialect>,
-        found: Found,
+        before: Before,
         step: &mut dyn FnMut(&str),
     ) -> Result<(), NodeError> {
+        let Before { mut found, differing, frr } = before;
         let has = |dialect| sent.texts.iter().any(|(spoken, _)| *spoken == dialect);
         let linux = text(sent, Dialect::Linux);
         let wanted = wanted(linux)?;
@@ -209,11 +240,11 @@ impl Linux {
         }
         let mut fresh = BTreeSet::new();
         if has(Dialect::Linux) {
-            fresh = self.link(sent, &wanted, found, step)?;
+            (fresh, found) = self.link(sent, &wanted, found, step)?;
         }
         if has(Dialect::Frr) && (differing.contains(&Dialect::Frr) || has(Dialect::Linux)) {
             step("tell FRR");
-            let became = self.tell_frr(text(sent, Dialect::Frr));
+            let became = self.tell_frr(text(sent, Dialect::Frr), frr.as_deref());
             let failed = |error: Box<dyn Error>| told("tell FRR", &*error);
             // The daemons hear of neighbours when those change, and forget what came before they
             // knew its segment. Neighbours that they know are left alone: their routes would flap.
@@ -221,20 +252,24 @@ impl Linux {
             let is_unheard = |master: &str| forgot || fresh.contains(master);
             if forgot || !fresh.is_empty() {
                 step("announce");
-                let found = self.look()?;
                 self.change(&found, &wanted, "announce", |change| change.announce(&is_unheard))?;
             }
         }
         if has(Dialect::Linux) {
             self.end_vrfs(linux, step)?;
         }
+        self.after = Some(found);
         Ok(())
     }
 
     /// Makes FRR hold this. A daemon that missed how a VRF lost its VNI, because the namespace was
     /// gone too early, gets it back for a moment.
-    fn tell_frr(&mut self, text: &str) -> Result<frr::Held, Box<dyn Error>> {
-        match frr::hold(&self.place.frr, text) {
+    fn tell_frr(&mut self, text: &str, held: Option<&str>) -> Result<frr::Held, Box<dyn Error>> {
+        let became = match held {
+            Some(held) => frr::hold_instead(&self.place.frr, text, held),
+            None => frr::hold(&self.place.frr, text),
+        };
+        match became {
             Err(frr::Trouble::Stuck { vrf, .. }) => {
                 vrf::make(&self.place, &vrf)?;
                 frr::await_vrfs(&self.place.frr, &[vrf.as_str()])?;
@@ -264,14 +299,14 @@ impl Linux {
     }
 
     /// Undoes and does what differs, and looks again until nothing does. Gives the bridges that
-    /// have new neighbours.
+    /// have new neighbours, and what was seen last.
     fn link(
         &mut self,
         sent: &Sent,
         wanted: &[Line<'_>],
         mut found: Found,
         step: &mut dyn FnMut(&str),
-    ) -> Result<BTreeSet<String>, NodeError> {
+    ) -> Result<(BTreeSet<String>, Found), NodeError> {
         let text = text(sent, Dialect::Linux);
         let mut left = Vec::new();
         let mut fresh = BTreeSet::new();
@@ -281,7 +316,7 @@ impl Linux {
             if left.iter().all(is_later) {
                 // A port that got another number in its new namespace has to be known by it.
                 self.put(sent, &found, step)?;
-                return Ok(fresh);
+                return Ok((fresh, found));
             }
             fresh.extend(new_neighbours(&left).map(str::to_owned));
             self.round(&left, wanted, &found, step)?;
@@ -370,6 +405,10 @@ impl Linux {
             vrf::end(&self.place, &name).map_err(at("end a VRF"))?;
         }
         self.spaces.refresh().map(drop).map_err(at("look at the node"))
+    }
+
+    fn open_ports(&mut self, found: &Found, wanted: &[Line<'_>]) -> Result<(), NodeError> {
+        self.change(found, wanted, "open the ports", |change| change.open_ports())
     }
 
     /// Takes the ports out of a VRF that is about to end: what is still inside ends with it.

@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::kernel::{Kernel, file};
+use aya::programs::{SchedClassifier, TcAttachType};
+
+use crate::kernel::{Kernel, file, program};
 use crate::{Fault, sys};
 
 impl Kernel {
@@ -20,6 +22,20 @@ impl Kernel {
         }
         found.sort();
         Ok(found)
+    }
+
+    /// Whether the program of this hook stands at a port of the calling thread's namespace. A link
+    /// itself tells no more than a number, and numbers are unique in one namespace only.
+    pub fn stands_here(place: &Path, hook: &str, port: &str) -> Result<bool, Fault> {
+        let (hook, direction) = match hook {
+            "workload" => ("workload", TcAttachType::Ingress),
+            "local" => ("local", TcAttachType::Egress),
+            _ => return Ok(false),
+        };
+        let path = place.join(hook);
+        let ours = sys::about(&path).map_err(file(&path))?.own_number();
+        let asked = SchedClassifier::query_tcx(port, direction).map_err(program(hook));
+        asked.map(|(_, programs)| programs.iter().any(|program| program.id() == ours))
     }
 
     /// Takes the names of links away that lead nowhere: interfaces that are gone.

@@ -7,21 +7,25 @@ use std::path::Path;
 use std::thread;
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
+    DecodeError, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkDeserializable,
+    NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
-use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::constants::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use nix::sched::{CloneFlags, setns};
 
 use crate::Trouble;
+use crate::link::Interface;
 
 /// As many bytes as one send takes: the kernel works through them before it answers, and the
 /// answers have to fit the socket.
 const SEND_BYTES: usize = 16 << 10;
 /// Room for the answers of one send, and for notifications that nobody has read yet.
 const RECEIVE_BYTES: usize = 4 << 20;
+
+/// An interface came or changed (linux/rtnetlink.h).
+const RTM_NEWLINK: u16 = 16;
 
 /// A socket to the kernel's routing tables. It stays in the namespace where it was opened, so that
 /// one thread can speak to many.
@@ -41,6 +45,14 @@ pub struct Request {
     pub flags: u16,
     /// Errors that mean it is so already.
     pub forgives: &'static [i32],
+}
+
+/// What the kernel says.
+pub(crate) enum Told {
+    /// How an interface is, and in the eyes of whom.
+    Link { family: AddressFamily, interface: Interface },
+    /// Anything else.
+    Other(RouteNetlinkMessage),
 }
 
 impl Door {
@@ -72,7 +84,7 @@ impl Door {
     }
 
     /// Reads away what was told since, and gives the messages. More than fits is a change as well.
-    pub fn told(&self) -> Result<Vec<RouteNetlinkMessage>, Trouble> {
+    pub(crate) fn told(&self) -> Result<Vec<Told>, Trouble> {
         let mut told = Vec::new();
         loop {
             match self.socket.recv_from_full() {
@@ -83,7 +95,7 @@ impl Door {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(told),
                 Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {
-                    told.push(RouteNetlinkMessage::GetLink(Default::default()));
+                    told.push(Told::Other(RouteNetlinkMessage::GetLink(Default::default())));
                 }
                 Err(error) => return Err(Trouble::kernel("tell what changed")(error)),
             }
@@ -91,10 +103,7 @@ impl Door {
     }
 
     /// Everything of one kind.
-    pub fn dump(
-        &mut self,
-        question: RouteNetlinkMessage,
-    ) -> Result<Vec<RouteNetlinkMessage>, Trouble> {
+    pub(crate) fn dump(&mut self, question: RouteNetlinkMessage) -> Result<Vec<Told>, Trouble> {
         let failed = Trouble::kernel("say what it holds");
         let bytes = self.frame(question, NLM_F_DUMP);
         self.socket.send(&bytes, 0).map_err(&failed)?;
@@ -166,7 +175,7 @@ impl Door {
         let mut header = NetlinkHeader::default();
         header.flags = flags | NLM_F_REQUEST;
         header.sequence_number = self.sequence;
-        let mut whole = NetlinkMessage::new(header, message.into());
+        let mut whole = NetlinkMessage::new(header, NetlinkPayload::from(message));
         whole.finalize();
         let mut bytes = vec![0; whole.buffer_len().next_multiple_of(4)];
         whole.serialize(&mut bytes);
@@ -200,25 +209,36 @@ pub fn own_namespace() -> Result<File, Trouble> {
     File::open(path).map_err(Trouble::file(path))
 }
 
-type Payload = NetlinkPayload<RouteNetlinkMessage>;
+type Payload = NetlinkPayload<Told>;
 
 fn messages(bytes: &[u8]) -> Result<Vec<(NetlinkHeader, Payload)>, Trouble> {
-    let strange =
-        |error: netlink_packet_core::DecodeError| Trouble::Answer { said: error.to_string() };
+    let strange = |error: DecodeError| Trouble::Answer { said: error.to_string() };
     let mut found = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
         let length = NetlinkBuffer::new_checked(rest).map_err(strange)?.length() as usize;
-        let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(strange)?;
+        let message = NetlinkMessage::<Told>::deserialize(rest).map_err(strange)?;
         found.push(message.into_parts());
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Ok(found)
 }
 
-fn inner(payload: Payload) -> Option<RouteNetlinkMessage> {
+fn inner(payload: Payload) -> Option<Told> {
     match payload {
         NetlinkPayload::InnerMessage(message) => Some(message),
         _ => None,
+    }
+}
+
+impl NetlinkDeserializable for Told {
+    type Error = DecodeError;
+
+    fn deserialize(header: &NetlinkHeader, payload: &[u8]) -> Result<Self, DecodeError> {
+        if header.message_type != RTM_NEWLINK {
+            return RouteNetlinkMessage::deserialize(header, payload).map(Self::Other);
+        }
+        let family = payload.first().copied().unwrap_or_default().into();
+        Ok(Self::Link { family, interface: Interface::read(payload)? })
     }
 }

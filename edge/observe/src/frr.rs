@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// The daemons that no device of the fabric can do without: addresses and VRFs, then routes.
 pub const DAEMONS: [&str; 2] = ["zebra", "bgpd"];
 
+/// What stands between an answer's text and its status.
+const END: [u8; 3] = [0; 3];
+
 /// How long a daemon may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -65,10 +68,13 @@ fn append(said: &str, names: &mut BTreeSet<String>, text: &mut String) {
 pub struct Vty {
     daemon: String,
     stream: UnixStream,
+    /// Commands that were sent before and whose answers nobody has read.
+    unread: usize,
 }
 
 impl Vty {
-    /// Begins a conversation in which everything may be asked.
+    /// Begins a conversation in which everything may be asked. Nobody waits for the daemon to agree
+    /// to that: it would not answer what follows either.
     pub fn open(folder: &Path, daemon: &str) -> Result<Self, VtyTrouble> {
         let socket = folder.join(format!("{daemon}.vty"));
         let stream = UnixStream::connect(&socket).map_err(|source| VtyTrouble::Absent {
@@ -76,8 +82,8 @@ impl Vty {
             socket,
             source,
         })?;
-        let mut vty = Self { daemon: daemon.into(), stream };
-        vty.say("enable")?;
+        let mut vty = Self { daemon: daemon.into(), stream, unread: 0 };
+        vty.send("enable").map_err(|source| vty.silent(source))?;
         Ok(vty)
     }
 
@@ -103,9 +109,8 @@ impl Vty {
 
     /// Says a command, and gives the answer if the daemon did as told.
     pub fn say(&mut self, command: &str) -> Result<String, VtyTrouble> {
-        let (said, status) = self
-            .exchange(command)
-            .map_err(|source| VtyTrouble::Silent { daemon: self.daemon.clone(), source })?;
+        let answer = self.send(command).and_then(|()| self.hear());
+        let (said, status) = answer.map_err(|source| self.silent(source))?;
         if status == 0 {
             return Ok(said);
         }
@@ -114,13 +119,22 @@ impl Vty {
         Err(VtyTrouble::Refused(refusal))
     }
 
-    fn exchange(&mut self, command: &str) -> std::io::Result<(String, u8)> {
-        let deadline = Instant::now() + PATIENCE;
+    fn silent(&self, source: std::io::Error) -> VtyTrouble {
+        VtyTrouble::Silent { daemon: self.daemon.clone(), source }
+    }
+
+    fn send(&mut self, command: &str) -> std::io::Result<()> {
         self.stream.set_write_timeout(Some(PATIENCE))?;
         let mut line = Vec::with_capacity(command.len() + 1);
         line.extend_from_slice(command.as_bytes());
         line.push(0);
-        self.stream.write_all(&line)?;
+        self.unread += 1;
+        self.stream.write_all(&line)
+    }
+
+    /// The answer to what was sent last. Those before it are passed over.
+    fn hear(&mut self) -> std::io::Result<(String, u8)> {
+        let deadline = Instant::now() + PATIENCE;
         let mut answer = Vec::new();
         let mut piece = [0; 16_384];
         loop {
@@ -135,11 +149,22 @@ impl Vty {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
-            if let [text @ .., 0, 0, 0, status] = answer.as_slice() {
-                return Ok((String::from_utf8_lossy(text).into_owned(), *status));
+            while let Some((said, status, length)) = first_answer(&answer) {
+                self.unread -= 1;
+                if self.unread == 0 {
+                    return Ok((said, status));
+                }
+                answer.drain(..length);
             }
         }
     }
+}
+
+/// The first whole answer of these bytes, its status, and how many bytes it is.
+fn first_answer(bytes: &[u8]) -> Option<(String, u8, usize)> {
+    let end = bytes.windows(END.len()).position(|window| window == END)?;
+    let status = *bytes.get(end + END.len())?;
+    Some((String::from_utf8_lossy(&bytes[..end]).into_owned(), status, end + END.len() + 1))
 }
 
 /// The daemons with a socket in the folder besides those that must run, by name.

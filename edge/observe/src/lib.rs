@@ -4,6 +4,7 @@
 
 mod door;
 mod frr;
+mod link;
 mod place;
 mod reaches;
 mod say;

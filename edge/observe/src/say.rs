@@ -8,8 +8,9 @@ use model::Port;
 use netlink_packet_route::route::RouteType;
 use wire::{ipv6_of, router_mac};
 
+use crate::link::{Interface, Kind, Tunnel};
 use crate::reaches::{behind, next_hop};
-use crate::seen::{Address, Forward, Interface, Kind, Neighbour, Route, Seen, Tunnel};
+use crate::seen::{Address, Forward, Neighbour, Route, Seen};
 use crate::spaces::{Found, number};
 
 /// The first VNI of VRFs is that of tenant 1, less one (docs/network.md).
@@ -46,7 +47,7 @@ fn own(found: &Found, out: &mut String) {
         }
     }
     for interface in by_name(seen) {
-        let judged = found.judged(&["fabric"], interface.index);
+        let judged = found.judged(None, &["fabric"], interface.index);
         match &interface.kind {
             Kind::Other if judged || (interface.is_up && is_port(interface)) => {
                 say!(out, "uplink {} mtu {}", interface.name, interface.mtu);
@@ -170,6 +171,7 @@ impl Vrf<'_> {
 
     fn masterless(&self, interface: &Interface, out: &mut String) {
         match &interface.kind {
+            Kind::Other if self.is_parked(interface) => {}
             Kind::Other => {
                 say!(out, "link {} vrf {}", interface.name, self.name);
                 self.link_words(interface, out);
@@ -182,12 +184,22 @@ impl Vrf<'_> {
         }
     }
 
+    fn is_judged(&self, port: &Interface) -> bool {
+        self.found.judged(Some(self.name), &["workload", "local"], port.index)
+    }
+
+    /// Whether a port holds nothing, as one in the node's own namespace does: it waits for its next
+    /// job where its last one was, down, out of every bridge, and judged.
+    fn is_parked(&self, port: &Interface) -> bool {
+        !port.is_up && self.is_judged(port)
+    }
+
     fn link_words(&self, port: &Interface, out: &mut String) {
         say!(out, " mtu {}", port.mtu);
         if port.port.is_some_and(|port| port.learns) {
             out.push_str(" learning");
         }
-        let judged = self.found.judged(&["workload", "local"], port.index);
+        let judged = self.is_judged(port);
         judged_and_down(judged, port, out);
     }
 

@@ -3,10 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{
-    BridgeStpState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData, InfoVxlan,
-    LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::{LinkAttribute, LinkExtentMask, LinkMessage};
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
 };
@@ -16,6 +13,8 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use wire::Mac;
 
+use crate::door::Told;
+use crate::link::Interface;
 use crate::{Door, Trouble};
 
 /// Everything of one network namespace that decides where packets go.
@@ -26,56 +25,6 @@ pub(crate) struct Seen {
     pub(crate) routes: Vec<Route>,
     pub(crate) neighbours: Vec<Neighbour>,
     pub(crate) forwards: Vec<Forward>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Interface {
-    pub(crate) index: u32,
-    pub(crate) name: String,
-    pub(crate) mac: Mac,
-    pub(crate) mtu: u32,
-    /// As the administrator wants it.
-    pub(crate) is_up: bool,
-    /// Whether it is also able to carry packets.
-    pub(crate) runs: bool,
-    pub(crate) master: Option<u32>,
-    pub(crate) kind: Kind,
-    /// What it is as the port of a bridge.
-    pub(crate) port: Option<BridgePort>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Kind {
-    Loopback,
-    Bridge(Bridge),
-    Tunnel(Tunnel),
-    Other,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Bridge {
-    pub(crate) stp: bool,
-    pub(crate) vlan_filtering: bool,
-    pub(crate) snooping: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BridgePort {
-    pub(crate) learns: bool,
-    pub(crate) suppresses: bool,
-}
-
-/// A VXLAN device.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tunnel {
-    pub(crate) vni: u32,
-    pub(crate) local: Option<IpAddr>,
-    pub(crate) remote: Option<IpAddr>,
-    pub(crate) port: u16,
-    pub(crate) learns: bool,
-    pub(crate) tos: u8,
-    pub(crate) tags: bool,
-    pub(crate) external: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -143,9 +92,12 @@ impl Seen {
         Ok(seen)
     }
 
-    fn take(&mut self, answer: RouteNetlinkMessage) {
+    fn take(&mut self, answer: Told) {
+        let answer = match answer {
+            Told::Link { interface, .. } => return self.interfaces.push(interface),
+            Told::Other(answer) => answer,
+        };
         match answer {
-            RouteNetlinkMessage::NewLink(link) => self.interfaces.push(interface(link)),
             RouteNetlinkMessage::NewAddress(found) => self.addresses.extend(address(found)),
             RouteNetlinkMessage::NewRoute(found) => self.routes.extend(route(found)),
             RouteNetlinkMessage::NewNeighbour(found)
@@ -159,7 +111,11 @@ impl Seen {
     }
 
     /// Whether a change of this can change what is seen.
-    pub(crate) fn knows(message: RouteNetlinkMessage) -> bool {
+    pub(crate) fn knows(told: Told) -> bool {
+        let message = match told {
+            Told::Link { family, .. } => return family != AddressFamily::Inet6,
+            Told::Other(message) => message,
+        };
         match message {
             RouteNetlinkMessage::NewRoute(found) | RouteNetlinkMessage::DelRoute(found) => {
                 route(found).is_some()
@@ -169,9 +125,6 @@ impl Seen {
             }
             RouteNetlinkMessage::NewAddress(found) | RouteNetlinkMessage::DelAddress(found) => {
                 address(found).is_some_and(|found| !found.is_link_local())
-            }
-            RouteNetlinkMessage::NewLink(found) => {
-                found.header.interface_family != AddressFamily::Inet6
             }
             _ => true,
         }
@@ -184,93 +137,6 @@ impl Seen {
     pub(crate) fn name(&self, index: u32) -> &str {
         self.interface(index).map_or("gone", |interface| &interface.name)
     }
-}
-
-fn interface(message: LinkMessage) -> Interface {
-    let LinkMessage { header, attributes, .. } = message;
-    let mut found = Interface {
-        index: header.index,
-        name: String::new(),
-        mac: Mac([0; 6]),
-        mtu: 0,
-        is_up: header.flags.contains(LinkFlags::Up),
-        runs: header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
-        master: None,
-        kind: Kind::Other,
-        port: None,
-    };
-    if header.flags.contains(LinkFlags::Loopback) {
-        found.kind = Kind::Loopback;
-    }
-    for attribute in attributes {
-        match attribute {
-            LinkAttribute::IfName(name) => found.name = name,
-            LinkAttribute::Mtu(mtu) => found.mtu = mtu,
-            LinkAttribute::Controller(master) => found.master = Some(master),
-            LinkAttribute::Address(bytes) => found.mac = mac(&bytes),
-            LinkAttribute::LinkInfo(infos) => infos.iter().for_each(|info| found.learn(info)),
-            _ => {}
-        }
-    }
-    found
-}
-
-impl Interface {
-    fn learn(&mut self, info: &LinkInfo) {
-        match info {
-            LinkInfo::Kind(InfoKind::Bridge) => self.kind = Kind::Bridge(Bridge::default()),
-            LinkInfo::Kind(InfoKind::Vxlan) => self.kind = Kind::Tunnel(Tunnel::default()),
-            LinkInfo::Data(InfoData::Bridge(about)) => self.kind = Kind::Bridge(bridge(about)),
-            LinkInfo::Data(InfoData::Vxlan(about)) => self.kind = Kind::Tunnel(tunnel(about)),
-            LinkInfo::PortData(InfoPortData::BridgePort(about)) => self.port = Some(port(about)),
-            _ => {}
-        }
-    }
-}
-
-fn bridge(about: &[InfoBridge]) -> Bridge {
-    let mut found = Bridge::default();
-    for about in about {
-        match about {
-            InfoBridge::StpState(state) => found.stp = *state != BridgeStpState::Disabled,
-            InfoBridge::VlanFiltering(on) => found.vlan_filtering = *on,
-            InfoBridge::MulticastSnooping(on) => found.snooping = *on,
-            _ => {}
-        }
-    }
-    found
-}
-
-fn port(about: &[InfoBridgePort]) -> BridgePort {
-    let mut found = BridgePort::default();
-    for about in about {
-        match about {
-            InfoBridgePort::Learning(on) => found.learns = *on,
-            InfoBridgePort::NeighSupress(on) => found.suppresses = *on,
-            _ => {}
-        }
-    }
-    found
-}
-
-fn tunnel(about: &[InfoVxlan]) -> Tunnel {
-    let mut found = Tunnel::default();
-    for about in about {
-        match about {
-            InfoVxlan::Id(vni) => found.vni = *vni,
-            InfoVxlan::Local(address) => found.local = Some((*address).into()),
-            InfoVxlan::Local6(address) => found.local = Some((*address).into()),
-            InfoVxlan::Group(address) => found.remote = Some((*address).into()),
-            InfoVxlan::Group6(address) => found.remote = Some((*address).into()),
-            InfoVxlan::Port(port) => found.port = *port,
-            InfoVxlan::Learning(on) => found.learns = *on,
-            InfoVxlan::Tos(tos) => found.tos = *tos,
-            InfoVxlan::Gbp => found.tags = true,
-            InfoVxlan::CollectMetadata(on) => found.external = *on,
-            _ => {}
-        }
-    }
-    found
 }
 
 fn address(message: AddressMessage) -> Option<Address> {

@@ -10,8 +10,9 @@ use filter::Kernel;
 use nix::sys::statfs::{FsType, fstatfs};
 use wire::Tables;
 
-use crate::seen::{Interface, Kind, Seen};
-use crate::{Door, Place, Trouble, own_namespace, say};
+use crate::link::{Interface, Kind};
+use crate::seen::Seen;
+use crate::{Door, Place, Trouble, own_namespace, run_inside, say};
 
 /// What a file of a network namespace is on (linux/magic.h).
 const NSFS: FsType = FsType(0x6e73_6673);
@@ -72,8 +73,33 @@ impl Spaces {
             vrfs.push((name.clone(), seen));
         }
         vrfs.sort_by_key(|(name, _)| (number(name).unwrap_or(u16::MAX), name.clone()));
-        let standing = Kernel::standing(&self.place.filter)?.into_iter().collect();
-        Ok(Found { own, vrfs, standing })
+        let mut found = Found { own, vrfs, standing: BTreeSet::new() };
+        found.standing = self.standing(&found)?;
+        Ok(found)
+    }
+
+    /// Where the packet program stands. Where interfaces of several namespaces have the number that
+    /// a link tells, each is asked.
+    fn standing(&self, found: &Found) -> Result<BTreeSet<Stand>, Trouble> {
+        let mut standing = BTreeSet::new();
+        for (hook, index) in Kernel::standing(&self.place.filter)? {
+            for (vrf, name) in found.numbered(index) {
+                let is_alone = !found.is_shared(index);
+                if is_alone || self.stands_in(vrf, &hook, name)? {
+                    standing.insert((vrf.map(str::to_owned), hook.clone(), index));
+                }
+            }
+        }
+        Ok(standing)
+    }
+
+    fn stands_in(&self, vrf: Option<&str>, hook: &str, name: &str) -> Result<bool, Trouble> {
+        // Cables to the fabric are in the node's own namespace, and nowhere else.
+        if hook == "fabric" {
+            return Ok(vrf.is_none());
+        }
+        let Some(namespace) = self.namespace(vrf) else { return Ok(false) };
+        Ok(run_inside(namespace, || Kernel::stands_here(&self.place.filter, hook, name))??)
     }
 
     /// The VRFs there are.
@@ -114,9 +140,12 @@ impl Space {
 pub struct Found {
     pub(crate) own: Seen,
     pub(crate) vrfs: Vec<(String, Seen)>,
-    /// Where the packet program stands: hook and interface.
-    pub(crate) standing: BTreeSet<(String, u32)>,
+    /// Where the packet program stands.
+    pub(crate) standing: BTreeSet<Stand>,
 }
+
+/// The VRF, or none for the node's own namespace; the hook; the interface's number there.
+type Stand = (Option<String>, String, u32);
 
 impl Found {
     /// What it holds, in the words of dialect `linux`.
@@ -141,13 +170,18 @@ impl Found {
         Some(interface.index)
     }
 
-    /// What an interface is called; ports come before what is made here.
+    /// What an interface is called: a port, and one that is judged before one that only has the same
+    /// number in another namespace.
     #[must_use]
     pub fn name(&self, index: u32) -> Option<String> {
-        let mut named = self.all().filter_map(|(_, seen)| seen.interface(index));
-        named
-            .find(|interface| matches!(interface.kind, Kind::Other))
-            .map(|found| found.name.clone())
+        let mut named: Vec<(bool, &str)> = self
+            .all()
+            .filter_map(|(vrf, seen)| Some((vrf, seen.interface(index)?)))
+            .filter(|(_, interface)| matches!(interface.kind, Kind::Other))
+            .map(|(vrf, port)| (self.judged(vrf, &["workload"], index), port.name.as_str()))
+            .collect();
+        named.sort_by_key(|(is_judged, _)| !is_judged);
+        named.first().map(|(_, name)| (*name).to_owned())
     }
 
     /// The ports in a VRF: what was not made there and has to leave before it ends.
@@ -174,13 +208,19 @@ impl Found {
     /// Whether interfaces of several namespaces have this number.
     #[must_use]
     pub fn is_shared(&self, index: u32) -> bool {
-        self.all().filter(|(_, seen)| seen.interface(index).is_some()).count() > 1
+        self.numbered(index).count() > 1
     }
 
-    /// Whether the packet program stands at all these hooks of an interface.
+    /// The interfaces with this number: where they are and what they are called.
+    fn numbered(&self, index: u32) -> impl Iterator<Item = (Option<&str>, &str)> {
+        self.all().filter_map(move |(vrf, seen)| Some((vrf, seen.interface(index)?.name.as_str())))
+    }
+
+    /// Whether the packet program stands at all these hooks of an interface in a VRF, or in none.
     #[must_use]
-    pub fn judged(&self, hooks: &[&str], index: u32) -> bool {
-        hooks.iter().all(|hook| self.standing.contains(&((*hook).to_owned(), index)))
+    pub fn judged(&self, vrf: Option<&str>, hooks: &[&str], index: u32) -> bool {
+        let stand = |hook: &str| (vrf.map(str::to_owned), hook.to_owned(), index);
+        hooks.iter().all(|hook| self.standing.contains(&stand(hook)))
     }
 
     /// What the packet program holds, in the words of dialect `table`; none if it has no policy.

@@ -1,5 +1,6 @@
 //! Holding: the same words in and out, nothing touched twice, any change in between.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use model::{Dialect, Generation};
 use observe::Watch;
 
 use crate::world::{
-    Device, OTHER_TENANT, Plan, STORAGE, TRAIN_A, Workload, in_device, is_unchanged, linux_lines,
-    opened, place, sorted, text, whole_plan,
+    Device, OTHER_TENANT, Plan, STORAGE, TRAIN_A, TRAIN_B, Workload, in_device, in_vrf, ip,
+    is_unchanged, linux_lines, opened, place, sorted, text, whole_plan,
 };
 
 pub(crate) fn plug_all(device: &mut Device) {
@@ -95,10 +96,56 @@ fn a_port_that_is_given_up_is_the_devices_again_and_down() {
         let said = String::from_utf8(said.stdout).unwrap();
         assert!(said.starts_with("swp5") && said.contains(" DOWN "), "{said}");
         assert_eq!(std::fs::read_dir(place().vrfs).unwrap().count(), 0);
-        let names =
-            std::fs::read_dir(place().filter).unwrap().map(|entry| entry.unwrap().file_name());
-        let links = names.filter(|name| name.to_string_lossy().contains('-')).count();
-        assert_eq!(links, 1, "only the uplink is judged");
+    });
+}
+
+#[test]
+fn a_port_is_judged_for_good_wherever_it_is() {
+    in_device(|device| {
+        plug_all(device);
+        let first = Plan { workloads: vec![TRAIN_A], consents: Vec::new() };
+        let moved = Workload { port: TRAIN_A.port, ..OTHER_TENANT };
+        let second = Plan { workloads: vec![moved], consents: Vec::new() };
+        opened(&first, 1);
+        let links = links_of("swp5");
+        for (plan, generation) in [(&second, 2), (&Plan::default(), 3), (&first, 4)] {
+            opened(plan, generation);
+            assert_eq!(links_of("swp5"), links, "the program was attached again");
+        }
+    });
+}
+
+/// The links of the program to a port, by their names and their numbers in the file system.
+fn links_of(port: &str) -> Vec<(String, u64)> {
+    let found = observe::Spaces::open(&place()).unwrap().look().unwrap();
+    let (_, index) = found.interface(port).unwrap();
+    let links = ["workload", "local"].map(|hook| {
+        let name = format!("{hook}-{index}");
+        let inode = std::fs::metadata(place().filter.join(&name)).unwrap().ino();
+        (name, inode)
+    });
+    links.to_vec()
+}
+
+#[test]
+fn a_port_waits_for_its_next_job_where_its_last_was() {
+    in_device(|device| {
+        plug_all(device);
+        opened(&whole_plan(), 1);
+        let without = Plan { workloads: vec![TRAIN_A, TRAIN_B], consents: Vec::new() };
+        let mut node = opened(&without, 2);
+        check_holds(&mut node, &without);
+        assert_eq!(linux_lines(&mut node), sorted(&without.linux()));
+        let waiting = in_vrf("t17", || {
+            let said = Command::new("ip").args(["-br", "link", "show", "swp7"]).output().unwrap();
+            String::from_utf8(said.stdout).unwrap()
+        });
+        assert!(waiting.starts_with("swp7") && waiting.contains(" DOWN "), "{waiting}");
+        in_vrf("t17", || ip("link set swp7 up"));
+        let lines = linux_lines(&mut node);
+        assert!(lines.contains(&"link swp7 vrf t17 mtu 9216 judged".into()), "{lines:#?}");
+        opened(&without, 2);
+        assert_eq!(linux_lines(&mut node), sorted(&without.linux()));
     });
 }
 

@@ -96,6 +96,21 @@ fn a_port_without_the_program() {
     );
 }
 
+/// Numbers are unique in one namespace only.
+#[test]
+fn a_stranger_with_the_number_of_a_judged_port() {
+    check(
+        || {
+            let found = observe::Spaces::open(&place()).unwrap().look().unwrap();
+            let (_, index) = found.interface("swp5").unwrap();
+            in_vrf("t18", || {
+                ip(&format!("link add swp77 index {index} type veth peer name swp78"))
+            });
+        },
+        "link swp77 vrf t18 mtu 1500 down",
+    );
+}
+
 #[test]
 fn an_uplink_without_the_program() {
     check(
