@@ -10,6 +10,7 @@ use filter::Kernel;
 use nix::sys::statfs::{FsType, fstatfs};
 use wire::Tables;
 
+use crate::queues::Queues;
 use crate::seen::{Interface, Kind, Seen};
 use crate::{Door, Place, Trouble, own_namespace, say};
 
@@ -63,6 +64,7 @@ impl Spaces {
     pub fn look(&mut self) -> Result<Found, Trouble> {
         self.refresh()?;
         let own = Seen::through(&mut self.own.door)?;
+        let queues = Queues::through(&mut self.own.door)?;
         let mut vrfs = Vec::new();
         let mut inodes = BTreeSet::new();
         for (name, space) in &mut self.vrfs {
@@ -73,7 +75,7 @@ impl Spaces {
         }
         vrfs.sort_by_key(|(name, _)| (number(name).unwrap_or(u16::MAX), name.clone()));
         let standing = Kernel::standing(&self.place.filter)?.into_iter().collect();
-        Ok(Found { own, vrfs, standing })
+        Ok(Found { own, queues, vrfs, standing })
     }
 
     /// The VRFs there are.
@@ -113,6 +115,8 @@ impl Space {
 /// What was found on a node.
 pub struct Found {
     pub(crate) own: Seen,
+    /// Of the uplinks, which are in the node's own namespace.
+    pub(crate) queues: Vec<Queues>,
     pub(crate) vrfs: Vec<(String, Seen)>,
     /// Where the packet program stands: hook and interface.
     pub(crate) standing: BTreeSet<(String, u32)>,
