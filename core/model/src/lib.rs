@@ -24,6 +24,6 @@ pub use numbers::{
     Asn, NotAPort, NotARate, NotARouteTarget, NotAVlan, NotAnRd, Port, Rate, RouteDistinguisher,
     RouteTarget, Vlan,
 };
-pub use owners::{Consent, Owners};
+pub use owners::{Consent, Owners, Rates, Treatment};
 pub use tenant::{Grade, NotAGrade, Tenant, VersionPolicy};
 pub use version::compare_versions;

@@ -18,6 +18,7 @@ use aya_obj::programs::XdpAttachType;
 use model::{Generation, Port};
 use wire::Tables;
 
+use crate::lock::Lock;
 use crate::{Compiled, Fault, Limits, PutError, compile, standing, sys};
 
 /// The compiled program; `cargo xtask object` makes it and `cargo xtask test` compares it.
@@ -415,23 +416,6 @@ impl Kernel {
     }
 }
 
-/// One writer at a time: a policy is compared with the one it replaces.
-struct Lock(File);
-
-impl Lock {
-    fn of(folder: &File, place: &Path) -> Result<Self, Fault> {
-        let folder = folder.try_clone().map_err(file(place))?;
-        folder.lock().map_err(file(place))?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        let _ = self.0.unlock();
-    }
-}
-
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
 
@@ -485,7 +469,7 @@ pub(crate) fn loader<'a>(
 }
 
 /// A block with these bytes in it.
-fn block(bytes: &[u8], size: u32) -> Result<OwnedFd, Fault> {
+pub(crate) fn block(bytes: &[u8], size: u32) -> Result<OwnedFd, Fault> {
     let block = sys::create_block(size).map_err(map_call("policy"))?;
     sys::write_block(block.as_fd(), bytes, size).map_err(map_call("policy"))?;
     Ok(block)
@@ -621,7 +605,7 @@ pub(crate) fn map(map: &'static str) -> impl Fn(MapError) -> Fault {
     move |source| Fault::Map { map, source }
 }
 
-fn map_call(map: &'static str) -> impl Fn(io::Error) -> Fault {
+pub(crate) fn map_call(map: &'static str) -> impl Fn(io::Error) -> Fault {
     move |source| Fault::Call { map, source }
 }
 
