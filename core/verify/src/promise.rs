@@ -33,7 +33,7 @@ impl Verifier {
         for ((job, tag), promised) in self.treated_in(device, vrf) {
             let lines = self.facts(device).table.jobs.get(&(vrf.clone(), tag));
             if let Some(held) = broken(lines, Some(promised)) {
-                let held = held.map_or_else(|| "nothing".into(), treatment);
+                let held = held.map_or_else(|| "if nothing were said of it".into(), treatment);
                 let (job, planned) = (self.job_name(job).clone(), treatment(promised));
                 let weakness = Weakness::BrokenTreatment { job, held, planned };
                 self.weak(judgement, Some(device), weakness, ats(lines));
