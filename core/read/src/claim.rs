@@ -148,7 +148,8 @@ pub enum Fact {
     },
     /// In this space the two groups may speak: the first asks, the second answers.
     TablePermit { space: VrfName, client: Tag, provider: Tag, service: Service },
-    /// What a tenant's packets are guaranteed and limited to, in bits a second.
+    /// What a tenant's packets are guaranteed and limited to, in bits a second; the limit is never
+    /// zero.
     TableRate { space: VrfName, guarantee_bps: Option<u64>, ceiling_bps: Option<u64> },
     /// How the packets of a group are treated, and what they are limited to in bits a second,
     /// which is never zero.
