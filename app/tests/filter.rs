@@ -86,10 +86,16 @@ fn a_table_is_replaced_and_never_by_an_older_one() {
         desk.run(&["filter", "load", "bad"]).ends(1).complains("The table cannot be held: line 2");
         let few = desk.run(&["filter", "load", "table", "--quota-endpoints", "6"]).ends(1);
         few.complains("t17 has 7 addresses, more than the 6 it may have");
+        desk.run(&["filter", "load", "table", "--quota-endpoints", "7"]).ends(0);
+        desk.edit("table", |text| text.replace("10.1.0.4-10.1.0.7", "10.1.0.4-10.1.0.11"));
+        // A quota that was said once holds until another is said.
+        let few = desk.run(&["filter", "load", "table"]).ends(1);
+        few.complains("t17 has 11 addresses, more than the 7 it may have");
+        desk.run(&["filter", "load", "table", "--quota-endpoints", "11"]).ends(0);
         desk.edit("table", |text| text.replace("swp3", "swp30"));
         let missing = desk.run(&["filter", "load", "table"]).ends(1);
         missing.complains("there is no interface for swp30 of line 10");
-        desk.run(&["filter", "load", "table", "--map", "swp30=swp3"]).ends(0).says("generation 9");
+        desk.run(&["filter", "load", "table", "--map", "swp30=swp3"]).ends(0).says("generation 11");
         desk.run(&["filter", "renew", "--lease", "1h"]).ends(0).says("Open for 1h.");
         let dumped = desk.run(&["filter", "dump", "--map", "swp30=swp3"]).ends(0);
         dumped.says("endpoint t17 10.1.1.2 mac 02:00:00:00:00:03 port swp30 tag 1002");
@@ -201,6 +207,67 @@ fn dropped_frames_are_told_counted_captured_and_judged_again() {
         assert_eq!(stats["drops"][0]["reason"], "destination");
         assert_eq!(stats["drops"][0]["tag"], 1001);
         desk.run(&["filter", "stats"]).ends(0).says("workload  destination        1");
+    });
+}
+
+#[test]
+fn whoever_follows_the_drops_sees_each_at_once() {
+    on_a_machine(|| {
+        let desk = desk("follow");
+        desk.run(&[&ATTACH[..], &["--lease", "1h"]].concat()).ends(0);
+        let follow = ["filter", "drops", "--follow", "-o", "json", "--reason", "destination"];
+        let mut child = desk.command(&follow).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        for port in [7, 8] {
+            send(OWN, NOBODY, port);
+            let told: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+            let flow = format!(" > 10.1.1.5:{port} udp");
+            assert!(told["flow"].as_str().unwrap().ends_with(&flow), "{told}");
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it does not wait for more");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+}
+
+#[test]
+fn the_standard_output_can_be_a_capture_and_nothing_else() {
+    on_a_machine(|| {
+        let desk = desk("pcap");
+        desk.run(&[&ATTACH[..], &["--lease", "1h"]].concat()).ends(0);
+        send(OWN, NOBODY, 7);
+        let captured = until(|| {
+            let written = desk.command(&["filter", "drops", "--pcap", "-"]).output().unwrap();
+            assert!(written.status.success());
+            let frames = pcap::Reader::new(&written.stdout[..]).unwrap();
+            let frames: Vec<Captured> = frames.map(Result::unwrap).collect();
+            (!frames.is_empty()).then_some(frames)
+        });
+        let [frame] = &captured[..] else { panic!("{} frames", captured.len()) };
+        let flow = wire::flow(wire::Hook::Workload, &frame.bytes).to_string();
+        assert!(flow.ends_with(" > 10.1.1.5:7 udp"), "{flow}");
+    });
+}
+
+#[test]
+fn whoever_watches_the_counters_sees_them_again_with_rates() {
+    on_a_machine(|| {
+        let desk = desk("watch");
+        desk.run(&[&ATTACH[..], &["--lease", "1h"]].concat()).ends(0);
+        let mut child =
+            desk.command(&["filter", "stats", "--watch", "-o", "json"]).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut next =
+            || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+        let sent = |view: &Value| view["jobs"][0]["sent"]["packets"].as_u64().unwrap();
+        let first = next();
+        send(OWN, SAME_JOB, 7);
+        let second = until(|| Some(next()).filter(|view| sent(view) > 0));
+        assert_eq!((sent(&first), sent(&second)), (0, 1));
+        let has_rate = |view: &Value| view["jobs"][0]["sent"]["bps"].is_u64();
+        assert!(!has_rate(&first) && has_rate(&second), "{first}\n{second}");
+        child.kill().unwrap();
+        child.wait().unwrap();
     });
 }
 

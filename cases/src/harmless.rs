@@ -48,21 +48,10 @@ pub const HARMLESS: &[Harmless] = &[
         },
     },
     Harmless {
-        name: "another ceiling of a job",
+        name: "the rate of a tenant that is not here",
         change: |artifact, chance| {
-            change_line(artifact, chance, |_, line| {
-                let (before, _) = line.strip_prefix("job ")?.split_once(" ceiling ")?;
-                Some(format!("job {before} ceiling 1\n"))
-            })
-        },
-    },
-    Harmless {
-        name: "another class of a job",
-        change: |artifact, chance| {
-            change_line(artifact, chance, |_, line| {
-                let (before, after) = line.strip_prefix("job ")?.split_once(" class lossless")?;
-                Some(format!("job {before} class bulk{after}\n"))
-            })
+            let is_table = artifact.dialect == Dialect::Table;
+            is_table.then(|| insert(artifact, chance, "rate t5000 ceiling 1"))?
         },
     },
     Harmless {

@@ -27,6 +27,9 @@ fn fleet(chance: &mut Chance, out: &mut String) -> usize {
          nics: {count: 2, rate: 400Gbps}}\n  sites:\n  - name: s\n    jurisdiction: NL\n    \
          kind: core\n    pods:\n    - name: p\n      leaves:\n",
     );
+    if leaves != 2 {
+        *out = out.replace("spec:\n  models:", "spec:\n  uplinkRate: 100Gbps\n  models:");
+    }
     for leaf in 0..leaves {
         let _ = writeln!(out, "      - {{name: leaf-{leaf}, dialect: {}}}", dialect(chance));
     }
@@ -56,10 +59,11 @@ fn tenants(chance: &mut Chance, out: &mut String) -> Vec<usize> {
     let mut pools = Vec::new();
     for tenant in 0..count {
         let pool = if chance.percent(50) { 0 } else { tenant + 1 };
+        let rates = ["", ", guarantee: 25Gbps", ", guarantee: 1Gbps, ceiling: 50Gbps"][tenant];
         let _ = writeln!(
             out,
             "---\napiVersion: bulkhead.dev/v1\nkind: Tenant\nmetadata: {{name: t{tenant}}}\n\
-             spec: {{grade: gpu, pools: [10.{pool}.0.0/24]}}"
+             spec: {{grade: gpu, pools: [10.{pool}.0.0/24]{rates}}}"
         );
         pools.push(pool);
     }

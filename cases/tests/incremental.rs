@@ -70,6 +70,7 @@ fn another_ceiling_is_in_the_tables_of_its_job_and_nowhere_else() {
         tables += changed.len();
 
         let mut kept = verify::reading(&world.plan.fleet, &world.owners, &world.artifacts);
+        kept.treat(&job, next.plan.owners().treatments[&job]);
         for (device, dialect, part) in &changed {
             let text = render::part(&next.plan, *device, *dialect, part).unwrap();
             kept.take(*device, *dialect, part, Some(read::claims(*dialect, &text)));

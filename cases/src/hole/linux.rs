@@ -90,6 +90,35 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["vxlan", name, ..] = spot.words()[..] else { return None };
         spot.and([format!("fdb 02:00:00:00:00:99 dst 10.255.0.7 dev {name}")])
     }),
+    hole("nothing waits at an uplink", |spot, _| {
+        let ["queue", _, "rate", _] = spot.words()[..] else { return None };
+        Some(Vec::new())
+    }),
+    hole("an uplink is slower than it is", |spot, _| {
+        let ["queue", _, "rate", _] = spot.words()[..] else { return None };
+        spot.with(3, 8)
+    }),
+    hole("frames wait at an uplink without a plan", |spot, _| {
+        let ["uplink", port, ..] = spot.words()[..] else { return None };
+        spot.world.plan.fleet.uplink_rate.is_none().then_some(())?;
+        spot.and([format!("queue {port} rate 8")])
+    }),
+    hole("nobody says which queue a frame waits in", |spot, _| {
+        let ["queue", _, "rate", _] = spot.words()[..] else { return None };
+        Some(vec![format!("{} unnamed", spot.text)])
+    }),
+    hole("a tenant's queue is gone", |spot, _| {
+        let ["queue", _, "vrf", ..] = spot.words()[..] else { return None };
+        Some(Vec::new())
+    }),
+    hole("a tenant's queue has another rate", |spot, _| {
+        let ["queue", _, "vrf", ..] = spot.words()[..] else { return None };
+        spot.with(5, 8)
+    }),
+    hole("a tenant's queue has another ceiling", |spot, _| {
+        let ["queue", _, "vrf", ..] = spot.words()[..] else { return None };
+        spot.with(7, 8)
+    }),
     hole("a line that nobody knows", |spot, _| spot.and(["route 0.0.0.0/0 dev eth0".into()])),
 ];
 

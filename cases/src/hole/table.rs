@@ -1,4 +1,4 @@
-use model::{Dialect, Service};
+use model::{Dialect, Part, Service};
 
 use super::{Change, Hole};
 
@@ -72,5 +72,44 @@ pub(crate) const HOLES: &[Hole] = &[
         let (_, other) = spot.other(chance)?;
         spot.and([format!("permit {space} {} {} tcp 22", own.tag, other.tag)])
     }),
+    hole("a tenant is guaranteed less", |spot, _| {
+        let ["rate", _, "guarantee", ..] = spot.words()[..] else { return None };
+        spot.with(3, 1)
+    }),
+    hole("a tenant is limited to less", |spot, _| {
+        let ["rate", .., "ceiling", _] = spot.words()[..] else { return None };
+        spot.with(spot.words().len() - 1, 1)
+    }),
+    hole("a tenant is limited that was not", |spot, _| {
+        let ["rate", _, "guarantee", _] = spot.words()[..] else { return None };
+        Some(vec![format!("{} ceiling 1", spot.text)])
+    }),
+    hole("a tenant is limited to nothing", |spot, _| {
+        let ["space", space, ..] = spot.words()[..] else { return None };
+        spot.and([format!("rate {space} ceiling 0")])
+    }),
+    hole("a tenant without a promise has a ceiling", |spot, _| {
+        let tenant = spot.tenant().filter(|_| matches!(spot.part, Part::Tenant(_)))?;
+        let is_free = tenant.guarantee.is_none() && tenant.ceiling.is_none();
+        is_free.then(|| spot.and([format!("rate {} ceiling 1", tenant.vrf)]))?
+    }),
+    hole("a tenant has two rates", |spot, _| {
+        let ["rate", _, "guarantee", ..] = spot.words()[..] else { return None };
+        spot.and(spot.with(3, 1)?)
+    }),
+    hole("a tenant's rate is gone", |spot, _| spot.dropped("rate ")),
+    hole("a job has another class", |spot, _| {
+        let ["job", _, _, "class", class, ..] = spot.words()[..] else { return None };
+        spot.with(4, if class == "bulk" { "latency" } else { "bulk" })
+    }),
+    hole("a job has another ceiling", |spot, _| {
+        let ["job", .., "ceiling", _] = spot.words()[..] else { return None };
+        spot.with(spot.words().len() - 1, 1)
+    }),
+    hole("a job is limited that was not", |spot, _| {
+        let ["job", _, _, "class", _] = spot.words()[..] else { return None };
+        Some(vec![format!("{} ceiling 1", spot.text)])
+    }),
+    hole("a job's class is gone", |spot, _| spot.dropped("job ")),
     hole("a line that nobody knows", |spot, _| spot.and(["allow all".into()])),
 ];

@@ -71,6 +71,9 @@ fn summary(intent: &Intent) -> String {
 
 fn fleet_summary(fleet: &Fleet) -> String {
     let mut text = format!("fleet {} target {}\n", fleet.name, fleet.target_asn);
+    if let Some(rate) = fleet.uplink_rate {
+        text += &format!("what is over {rate} waits at uplinks\n");
+    }
     for switch in &fleet.switches {
         let _ = writeln!(
             text,
@@ -181,6 +184,7 @@ spec:
   cables: 10.1.0.0/24
   firstAsn: 65100
   targetAsn: 64999
+  uplinkRate: 400Gbps
   models:
     nodes:
       tray: {gpu: {product: GB200, board: NVL72}, gpus: 4, nics: {count: 1, rate: 400Gbps}, versions: {driver: 570.10}}
@@ -197,6 +201,7 @@ spec:
 ",
         expect![[r#"
             fleet modelled target 64999
+            what is over 400Gbps waits at uplinks
             Core ams-core-1 Nxos 10.0.0.1 AS 65100
             Spine ams-p-1-spine-1 Frr 10.0.0.2 AS 65101
             Spine ams-p-1-spine-2 Frr 10.0.0.3 AS 65101

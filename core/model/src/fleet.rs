@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use wire::Mac;
 
 use crate::words::words;
-use crate::{Asn, Dialect, Name, Port};
+use crate::{Asn, Dialect, Name, Port, Rate};
 
 /// Everything that exists, expanded from the models people write: each node, switch and link.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -27,6 +27,9 @@ pub struct Fleet {
     pub switches: Vec<Switch>,
     /// Cables between switches.
     pub links: Vec<Link>,
+    /// What a cable to the fabric carries. Where it is said, what is over it waits at Linux tunnel
+    /// endpoints in a queue of its tenant.
+    pub uplink_rate: Option<Rate>,
 }
 
 macro_rules! index {

@@ -28,7 +28,7 @@ pub use numbers::{
     Asn, NotAPort, NotARate, NotARouteTarget, NotAVlan, NotAnRd, Port, Rate, RouteDistinguisher,
     RouteTarget, Vlan,
 };
-pub use owners::{Consent, Owners};
+pub use owners::{Consent, Owners, Rates, Treatment};
 pub use tenant::{Apart, ApartLevel, Grade, NotAGrade, Quotas, Tenant, VersionPolicy};
 pub use terms::{Capacity, Preempts, Terms, Within};
 pub use version::compare_versions;

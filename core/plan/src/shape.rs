@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ipnet::Ipv4Net;
 use model::{
-    Consent, DeviceId, Fleet, Generation, JobName, NicRef, Owners, Part, Port, Rate, RouteTarget,
-    TenantName, TrafficClass, Vlan, VrfName,
+    Consent, DeviceId, Fleet, Generation, JobName, NicRef, Owners, Part, Port, Rate, Rates,
+    RouteTarget, TenantName, TrafficClass, Treatment, Vlan, VrfName,
 };
 use wire::{Mac, Tag, Vni};
 
@@ -119,7 +119,8 @@ impl DevicePlan {
 }
 
 impl Plan {
-    /// Who owns which port, and who consented: all that the verifier takes from a plan.
+    /// Who owns which port, who consented, and what they were promised: all that the verifier takes
+    /// from a plan.
     #[must_use]
     pub fn owners(&self) -> Owners {
         let mut owners = Owners::default();
@@ -129,6 +130,12 @@ impl Plan {
                     owners.ports.insert((group.device, seat.port), name.clone());
                 }
             }
+            let treatment = Treatment { class: job.class, ceiling: job.ceiling };
+            owners.treatments.insert(name.clone(), treatment);
+        }
+        for (name, tenant) in &self.tenants {
+            let rates = Rates { guarantee: tenant.guarantee, ceiling: tenant.ceiling };
+            owners.rates.insert(name.clone(), rates);
         }
         owners.consents = self.consents.values().flatten().cloned().collect();
         owners.consents.sort();

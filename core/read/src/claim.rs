@@ -119,6 +119,14 @@ pub enum Fact {
     /// In this VRF the two groups may speak: the first asks, the second answers.
     Contract { vrf: VrfName, client: Tag, provider: Tag, service: Service },
 
+    // Queues of a Linux tunnel endpoint.
+    /// A cable to the fabric.
+    Uplink(Port),
+    /// What is sent through this uplink waits by tenants once it is over this rate.
+    QueuedLink { port: Port, rate_bps: u64 },
+    /// What a tenant is guaranteed and limited to at this uplink, in bits a second.
+    Queue { port: Port, vrf: VrfName, rate_bps: u64, ceil_bps: u64 },
+
     // Policy of the packet program.
     /// The program drops what no entry allows, also what carries no tag.
     TableDeniesByDefault,
@@ -140,7 +148,8 @@ pub enum Fact {
     },
     /// In this space the two groups may speak: the first asks, the second answers.
     TablePermit { space: VrfName, client: Tag, provider: Tag, service: Service },
-    /// What a tenant's packets are guaranteed and limited to, in bits a second.
+    /// What a tenant's packets are guaranteed and limited to, in bits a second; the limit is never
+    /// zero.
     TableRate { space: VrfName, guarantee_bps: Option<u64>, ceiling_bps: Option<u64> },
     /// How the packets of a group are treated, and what they are limited to in bits a second,
     /// which is never zero.

@@ -5,7 +5,7 @@ use wire::{Mac, Vni, router_mac};
 
 use crate::lines::{Line, lines};
 use crate::run::Run;
-use crate::values::{Why, address, bridge, mac, port, prefixed, vni, vrf};
+use crate::values::{Why, address, bps, bridge, mac, port, prefixed, vni, vrf};
 use crate::{Bridge, Claim, Fact, Reading, Unknown};
 
 /// Lines that are none of our business, by how they begin: comments.
@@ -54,9 +54,18 @@ fn facts(line: &Line<'_>, claims: &mut Vec<Claim>) -> Result<(), Why> {
         ["vrf", _name] => {}
         ["vtep", at] => claim(Fact::Vtep(address(at)?)),
         ["uplink", on, state @ ..] => {
-            port(on)?;
+            let fact = Fact::Uplink(port(on)?);
             judged(state)?;
+            claim(fact);
         }
+        ["queue", on, "rate", rate] => {
+            claim(Fact::QueuedLink { port: port(on)?, rate_bps: queued(rate)? });
+        }
+        ["queue", on, "vrf", name, "rate", rate, "ceil", ceil] => {
+            let (rate_bps, ceil_bps) = (queued(rate)?, queued(ceil)?);
+            claim(Fact::Queue { port: port(on)?, vrf: vrf(name), rate_bps, ceil_bps });
+        }
+        ["queue", ..] => return Err("a queue has its rates and nothing else that was changed"),
         // What a device says it holds besides.
         ["route", ..] => return Err("a route that nobody planned can lead out of its VRF"),
         ["fdb", ..] => return Err("a forwarding entry that nobody planned can lead anywhere"),
@@ -76,6 +85,13 @@ fn judged(state: &[&str]) -> Result<(), Why> {
         ["mtu", _, "judged"] => Err("frames of this fabric need an mtu of 9216"),
         _ => Err("a port is said to have `mtu 9216 judged` and nothing else"),
     }
+}
+
+/// The kernel's queues count whole bytes a second.
+fn queued(word: &str) -> Result<u64, Why> {
+    const WHY: Why = "a queue's rate is in bits a second, a multiple of eight from 8";
+    let bps = bps(word).map_err(|_| WHY)?;
+    if bps > 0 && bps.is_multiple_of(8) { Ok(bps) } else { Err(WHY) }
 }
 
 fn reach(run: Run, name: &str, number: &str) -> Result<Fact, Why> {

@@ -53,10 +53,10 @@ fn fact(line: &Line<'_>) -> Result<Fact, Why> {
             job(space, group, treated, Some(most))?
         }
         ["rate", space, "guarantee", least, "ceiling", most] => {
-            rate(vrf(space), Some(bps(least)?), Some(bps(most)?))
+            rate(vrf(space), Some(bps(least)?), Some(ceiling(most)?))
         }
         ["rate", space, "guarantee", least] => rate(vrf(space), Some(bps(least)?), None),
-        ["rate", space, "ceiling", most] => rate(vrf(space), None, Some(bps(most)?)),
+        ["rate", space, "ceiling", most] => rate(vrf(space), None, Some(ceiling(most)?)),
         ["vtep", at] => Fact::Vtep(address(at)?),
         ["default", "drop"] => Fact::TableDeniesByDefault,
         ["default", "pass"] => Fact::TablePassesByDefault,

@@ -64,7 +64,7 @@ pub(crate) fn bps(word: &str) -> Result<u64, Why> {
     value(word, "a rate is a whole number of bits a second")
 }
 
-/// A ceiling of zero would cut the job off, so no table has one.
+/// A ceiling of zero would cut a tenant or a job off, so no table has one.
 pub(crate) fn ceiling(word: &str) -> Result<u64, Why> {
     value(word, "a ceiling is a whole number of bits a second from 1").map(NonZeroU64::get)
 }

@@ -64,6 +64,14 @@ impl fmt::Display for Fact {
             Self::Contract { vrf, client, provider, service } => {
                 write!(f, "in VRF {vrf} group {client} may ask group {provider} at {service}")
             }
+            Self::Uplink(port) => write!(f, "{port} is a cable to the fabric"),
+            Self::QueuedLink { port, rate_bps } => {
+                write!(f, "what is over {} waits at {port}", Rate { bps: *rate_bps })
+            }
+            Self::Queue { port, vrf, rate_bps, ceil_bps } => {
+                let [rate, ceil] = [*rate_bps, *ceil_bps].map(|bps| Rate { bps });
+                write!(f, "{vrf} has {rate} of {port} for itself and at most {ceil}")
+            }
             Self::TableDeniesByDefault => {
                 f.write_str("the packet program drops what no entry allows")
             }

@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use model::Dialect;
 use proptest::prelude::*;
 
-const HEAD: &str = "vtep 10.255.0.3\nuplink swp33 mtu 9216 judged\n";
+const HEAD: &str = "vtep 10.255.0.3\nuplink swp33 mtu 9216 judged\nqueue swp33 rate 400000000000\n";
 
 const TENANT: &str = "\
 vrf t17
@@ -26,8 +26,10 @@ fn a_head_names_the_tunnel_endpoint() {
     check(
         HEAD,
         expect![[r#"
-        1: Vtep(10.255.0.3)
-    "#]],
+            1: Vtep(10.255.0.3)
+            2: Uplink(Swp(33))
+            3: QueuedLink { port: Swp(33), rate_bps: 400000000000 }
+        "#]],
     );
 }
 
@@ -227,6 +229,41 @@ uplink eth0 mtu 9216 judged
                nothing passes here while the port is down
             7? uplink eth0 mtu 9216 judged
                a port is written Ethernet1/5, swp5, rep5 or nic5
+        "#]],
+    );
+}
+
+#[test]
+fn a_queue_has_its_rates_and_nothing_more() {
+    check(
+        "\
+queue swp33 rate 400000000000
+queue swp33 vrf t17 rate 25000000000 ceil 100000000000
+queue swp33 rate 0
+queue swp33 rate 12
+queue swp33 vrf t17 rate 8 ceil 0
+queue eth0 rate 8
+queue swp33 vrf t17 rate 8
+queue swp33 rate 400000000000 unnamed
+queue swp33 vrf t17 rate 8 ceil 16 tuned
+",
+        expect![[r#"
+            1: QueuedLink { port: Swp(33), rate_bps: 400000000000 }
+            2: Queue { port: Swp(33), vrf: VrfName("t17"), rate_bps: 25000000000, ceil_bps: 100000000000 }
+            3? queue swp33 rate 0
+               a queue's rate is in bits a second, a multiple of eight from 8
+            4? queue swp33 rate 12
+               a queue's rate is in bits a second, a multiple of eight from 8
+            5? queue swp33 vrf t17 rate 8 ceil 0
+               a queue's rate is in bits a second, a multiple of eight from 8
+            6? queue eth0 rate 8
+               a port is written Ethernet1/5, swp5, rep5 or nic5
+            7? queue swp33 vrf t17 rate 8
+               a queue has its rates and nothing else that was changed
+            8? queue swp33 rate 400000000000 unnamed
+               a queue has its rates and nothing else that was changed
+            9? queue swp33 vrf t17 rate 8 ceil 16 tuned
+               a queue has its rates and nothing else that was changed
         "#]],
     );
 }

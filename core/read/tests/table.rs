@@ -84,6 +84,21 @@ fn a_rate_may_be_one_sided() {
 }
 
 #[test]
+fn a_ceiling_of_nothing_is_unknown() {
+    check(
+        "rate t17 ceiling 0\nrate t17 guarantee 1 ceiling 0\njob t17 1001 class bulk ceiling 0\n",
+        expect![[r#"
+            1? rate t17 ceiling 0
+               a ceiling is a whole number of bits a second from 1
+            2? rate t17 guarantee 1 ceiling 0
+               a ceiling is a whole number of bits a second from 1
+            3? job t17 1001 class bulk ceiling 0
+               a ceiling is a whole number of bits a second from 1
+        "#]],
+    );
+}
+
+#[test]
 fn a_job_has_a_class_and_may_have_a_ceiling() {
     check(
         "job t17 1001 class lossless\njob t17 1002 class latency ceiling 1\njob t17 1003 class bulk\n",
@@ -203,7 +218,7 @@ job t17 1001 class bulk ceiling 1 burst 2
             7? rate t17
                no line of a table is written so
             8? rate t17 ceiling 25Gbps
-               a rate is a whole number of bits a second
+               a ceiling is a whole number of bits a second from 1
             9? rate t17 ceiling 2 guarantee 1
                no line of a table is written so
             10? endpoint t17 10.1.0.2 port swp5 tag 1001

@@ -17,6 +17,35 @@ fn a_head_names_the_tunnel_endpoint() {
 }
 
 #[test]
+fn what_is_over_the_rate_of_an_uplink_waits_there() {
+    check(
+        "h1",
+        "head",
+        expect![[r#"
+        vtep 10.255.1.1
+        uplink nic0 mtu 9216 judged
+        queue nic0 rate 400000000000
+        uplink nic1 mtu 9216 judged
+        queue nic1 rate 400000000000
+    "#]],
+    );
+}
+
+#[test]
+fn a_tenants_queue_has_what_it_is_guaranteed() {
+    check(
+        "h1",
+        "tenant acme/research",
+        expect![[r#"
+        vrf t17
+        vxlan vx50017 id 50017 local 10.255.1.1 dstport 4789 nolearning tos inherit gbp vrf t17 mac 02:11:0a:ff:01:01
+        queue nic0 vrf t17 rate 25000000000 ceil 100000000000
+        queue nic1 vrf t17 rate 25000000000 ceil 100000000000
+    "#]],
+    );
+}
+
+#[test]
 fn a_tenant_is_a_vrf_with_a_tunnel_for_routed_traffic() {
     check(
         "h1",
@@ -24,6 +53,8 @@ fn a_tenant_is_a_vrf_with_a_tunnel_for_routed_traffic() {
         expect![[r#"
             vrf t18
             vxlan vx50018 id 50018 local 10.255.1.1 dstport 4789 nolearning tos inherit gbp vrf t18 mac 02:12:0a:ff:01:01
+            queue nic0 vrf t18 rate 4000000000 ceil 400000000000
+            queue nic1 vrf t18 rate 4000000000 ceil 400000000000
         "#]],
     );
 }

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 
 use ipnet::Ipv4Net;
-use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, VrfName};
+use model::{Asn, Port, Rate, Rates, RouteDistinguisher, RouteTarget, Service, Treatment, VrfName};
 use read::{Bridge, Fact, Scope};
 use smallvec::SmallVec;
 use wire::{Mac, Tag, Vni};
@@ -87,6 +87,12 @@ pub(crate) struct Device {
     pub(crate) ports: BTreeMap<Port, Box<PortLines>>,
     pub(crate) addresses: BTreeMap<Ipv4Addr, SmallVec<[Port; 1]>>,
     pub(crate) table: Table,
+    /// The cables to the fabric; only Linux tells of them.
+    pub(crate) uplinks: BTreeMap<Port, Lines<()>>,
+    /// The rates over which frames wait at an uplink.
+    pub(crate) queued_links: BTreeMap<Port, Lines<u64>>,
+    /// By VRF and uplink: the rate and the ceiling of a tenant's queue.
+    pub(crate) queues: BTreeMap<(VrfName, Port), Lines<(u64, u64)>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -187,6 +193,8 @@ pub(crate) struct Table {
     /// By space: runs by their tag and first address.
     pub(crate) peers: BTreeMap<VrfName, BTreeMap<(Tag, Ipv4Addr), Lines<Peers>>>,
     pub(crate) permits: BTreeMap<VrfName, Lines<Rule>>,
+    pub(crate) rates: BTreeMap<VrfName, Lines<Rates>>,
+    pub(crate) jobs: BTreeMap<(VrfName, Tag), Lines<Treatment>>,
 }
 
 /// Endpoints elsewhere, up to and with `last`.
@@ -244,6 +252,10 @@ fn turn_in<K: Ord, T: PartialEq>(
             }
         }
     }
+}
+
+fn rate(bps: Option<u64>) -> Option<Rate> {
+    bps.map(|bps| Rate { bps })
 }
 
 impl<T: PartialEq> Lines<T> {
@@ -334,7 +346,23 @@ impl Device {
                 let rule = Rule { client: *client, provider: *provider, service: *service };
                 turn_in(&mut self.table.permits, space.clone(), rule, at, turn);
             }
-            Fact::TableRate { .. } | Fact::TableJob { .. } => {}
+            Fact::TableRate { space, guarantee_bps, ceiling_bps } => {
+                let [guarantee, ceiling] = [*guarantee_bps, *ceiling_bps].map(rate);
+                let rates = Rates { guarantee, ceiling };
+                turn_in(&mut self.table.rates, space.clone(), rates, at, turn);
+            }
+            Fact::TableJob { space, tag, class, ceiling_bps } => {
+                let treatment = Treatment { class: *class, ceiling: rate(*ceiling_bps) };
+                turn_in(&mut self.table.jobs, (space.clone(), *tag), treatment, at, turn);
+            }
+            Fact::Uplink(port) => turn_in(&mut self.uplinks, *port, (), at, turn),
+            Fact::QueuedLink { port, rate_bps } => {
+                turn_in(&mut self.queued_links, *port, *rate_bps, at, turn);
+            }
+            Fact::Queue { port, vrf, rate_bps, ceil_bps } => {
+                let rates = (*rate_bps, *ceil_bps);
+                turn_in(&mut self.queues, (vrf.clone(), *port), rates, at, turn);
+            }
         }
     }
 

@@ -171,6 +171,14 @@ pub enum Weakness {
     UnownedEntry(Port),
     /// A rule lets two groups speak whose owners did not both agree to that service.
     LooseRule { client: Tag, provider: Tag, service: Service },
+    /// The packet program holds other rates for a tenant than it was promised.
+    BrokenRates { tenant: TenantName, held: String, planned: String },
+    /// The packet program treats a job's packets otherwise than was promised.
+    BrokenTreatment { job: JobName, held: String, planned: String },
+    /// A tenant's queue at an uplink has other rates than it was promised, or there is none.
+    BrokenQueue { tenant: TenantName, port: Port, held: String, planned: String },
+    /// An uplink lets wait what is over another rate than the fleet's.
+    BrokenLink { port: Port, held: String, planned: String },
     /// Two lines say different things about the same.
     Contradiction { what: &'static str, first: String, second: String },
     /// One side names a neighbour that does not name it back.
@@ -314,6 +322,10 @@ impl Weakness {
             Self::Misbound { .. } => "misbound",
             Self::UnownedEntry(_) => "unowned-entry",
             Self::LooseRule { .. } => "loose-rule",
+            Self::BrokenRates { .. } => "broken-rates",
+            Self::BrokenTreatment { .. } => "broken-treatment",
+            Self::BrokenQueue { .. } => "broken-queue",
+            Self::BrokenLink { .. } => "broken-link",
             Self::Contradiction { .. } => "contradiction",
             Self::HalfSession { .. } => "half-session",
         }
@@ -412,6 +424,18 @@ impl Weak {
                 "a rule lets group {client} speak to group {provider} at {service} \
                  without a consent of both owners"
             ),
+            Weakness::BrokenRates { tenant, held, planned } => {
+                format!("the packet program gives {tenant} {held}; it was promised {planned}")
+            }
+            Weakness::BrokenTreatment { job, held, planned } => {
+                format!("the packet program treats {job} as {held}; it was promised {planned}")
+            }
+            Weakness::BrokenQueue { tenant, port, held, planned } => {
+                format!("at {port} {tenant} has {held}; it was promised {planned}")
+            }
+            Weakness::BrokenLink { port, held, planned } => {
+                format!("at {port} {held}; the fleet says {planned}")
+            }
             Weakness::Contradiction { what, first, second } => {
                 format!("{what} is said to be {first} and to be {second}")
             }

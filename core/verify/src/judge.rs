@@ -80,6 +80,7 @@ impl Verifier {
         for lines in facts.neighbors.values() {
             self.contradiction(judgement, device, "the AS of a neighbour", &lines.remote);
         }
+        self.judge_queued_links(device, judgement);
         if dialects.contains(&Dialect::Table) && !facts.program_denies() {
             let ats = facts.table.passes.ats();
             self.weak(judgement, Some(device), Weakness::OpenProgram, ats);
@@ -216,8 +217,11 @@ impl Verifier {
                 self.walk_into(here, judgement);
             }
             self.judge_rules(device, &lines.contracts, judgement);
-        } else if let Some(permits) = facts.table.permits.get(vrf) {
-            self.judge_rules(device, permits, judgement);
+        } else {
+            if let Some(permits) = facts.table.permits.get(vrf) {
+                self.judge_rules(device, permits, judgement);
+            }
+            self.judge_promises(device, vrf, judgement);
         }
     }
 

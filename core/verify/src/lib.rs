@@ -14,6 +14,7 @@ mod islands;
 mod judge;
 mod mark;
 mod meeting;
+mod promise;
 mod verifier;
 mod why;
 mod world;

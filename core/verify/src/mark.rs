@@ -110,7 +110,17 @@ impl Verifier {
             Fact::TablePeers { tag, .. } => {
                 self.dirty.tags.insert(*tag);
             }
-            Fact::TableRate { .. } | Fact::TableJob { .. } => {}
+            // Whatever is said of rates lets nobody meet: only its own VRF is judged again.
+            Fact::TableRate { space: vrf, .. }
+            | Fact::TableJob { space: vrf, .. }
+            | Fact::Queue { vrf, .. } => {
+                self.dirty.places.insert(Spotted::Vrf(device, vrf.clone()));
+            }
+            Fact::Uplink(_) | Fact::QueuedLink { .. } => {
+                self.dirty.places.insert(Spotted::Device(device));
+                let vrfs = self.world.devices[device.index()].vrfs.keys().cloned();
+                self.dirty.places.extend(vrfs.map(|vrf| Spotted::Vrf(device, vrf)));
+            }
         }
     }
 

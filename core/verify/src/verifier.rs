@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use model::{
-    Consent, DeviceId, Dialect, Fleet, JobName, Owners, Part, Port, RouteDistinguisher,
-    RouteTarget, VrfName,
+    Consent, DeviceId, Dialect, Fleet, JobName, Owners, Part, Port, Rates, RouteDistinguisher,
+    RouteTarget, TenantName, Treatment, VrfName,
 };
 use read::{Claim, Reading, Scope, Unknown};
 use wire::{Tag, Vni};
@@ -33,6 +33,8 @@ pub struct Verifier {
     /// The ports of each job, in their order.
     pub(crate) job_ports: BTreeMap<JobId, Vec<(DeviceId, Port)>>,
     pub(crate) consents: Consents,
+    pub(crate) rates: BTreeMap<TenantName, Rates>,
+    pub(crate) treatments: BTreeMap<JobId, Treatment>,
     sheet_ids: BTreeMap<(DeviceId, Dialect, Part), u32>,
     pub(crate) sheets: Vec<Sheet>,
     /// How many sheets each device has in each dialect; none is a silent device.
@@ -80,7 +82,7 @@ pub(crate) enum Spotted {
 }
 
 impl Verifier {
-    /// A verifier that knows the devices, their owners and consents, and no line yet.
+    /// A verifier that knows the devices, their owners, consents and promises, and no line yet.
     #[must_use]
     pub fn new(fleet: Arc<Fleet>, owners: &Owners) -> Self {
         let configured: Vec<DeviceId> = fleet.devices().collect();
@@ -92,6 +94,8 @@ impl Verifier {
             job_ids: BTreeMap::new(),
             job_ports: BTreeMap::new(),
             consents: Consents::default(),
+            rates: owners.rates.clone(),
+            treatments: BTreeMap::new(),
             sheet_ids: BTreeMap::new(),
             sheets: Vec::new(),
             held: BTreeMap::new(),
@@ -111,6 +115,9 @@ impl Verifier {
         }
         for consent in &owners.consents {
             verifier.consent(consent, true);
+        }
+        for (job, treatment) in &owners.treatments {
+            verifier.treat(job, *treatment);
         }
         verifier
     }
@@ -155,6 +162,23 @@ impl Verifier {
             self.mark_job_vrfs(job);
         }
         self.dirty.places.insert(Spotted::Consent(consent.clone()));
+    }
+
+    /// Says what a tenant is promised of the network from now on.
+    pub fn promise(&mut self, tenant: &TenantName, rates: Rates) {
+        self.rates.insert(tenant.clone(), rates);
+        for (device, vrfs) in (0..).map(DeviceId).zip(&self.index.tenants) {
+            let of_tenant = vrfs.iter().filter(|(_, tenants)| tenants.contains_key(tenant));
+            let places = of_tenant.map(|(vrf, _)| Spotted::Vrf(device, vrf.clone()));
+            self.dirty.places.extend(places);
+        }
+    }
+
+    /// Says how the packets of a job are to be treated from now on.
+    pub fn treat(&mut self, job: &JobName, treatment: Treatment) {
+        let job = self.job_id(job);
+        self.treatments.insert(job, treatment);
+        self.mark_job_vrfs(job);
     }
 
     /// Takes in what a part of an artifact says now, in place of what it said before; none when

@@ -8,7 +8,7 @@ use observe::{Found, Place, Request, Spaces, Trouble, next_hop, run_inside};
 use wire::{ipv6_of, router_mac};
 
 use crate::line::{Extra, Line};
-use crate::{requests, vrf};
+use crate::{queues, requests, vrf};
 
 /// Interfaces that are made here have numbers of their own: a port that comes into a namespace
 /// finds its number free and keeps it, and the packet program knows ports by their numbers.
@@ -42,6 +42,7 @@ impl<'a> Change<'a> {
                 Extra::Link { port } => self.release(port)?,
                 Extra::Uplink { port } => self.close_uplink(port)?,
                 Extra::Vrf { name } => self.empty(name)?,
+                Extra::Queues { port } => self.end_queues(port)?,
                 _ => {}
             }
         }
@@ -93,6 +94,14 @@ impl<'a> Change<'a> {
         let Some((vrf, index)) = self.found.interface(port) else { return Ok(()) };
         self.ask(vrf, &[requests::take_out(port, index)])?;
         self.stop_judging(index)
+    }
+
+    /// Ends all queues of an uplink. The program goes first: queues without it are told as odd, and
+    /// so are ended again if this is cut short.
+    fn end_queues(&mut self, port: &str) -> Result<(), Trouble> {
+        let Some((vrf, index)) = self.found.interface(port) else { return Ok(()) };
+        self.kernel.release_queue(index)?;
+        self.ask(vrf, &[queues::remove(port, index)])
     }
 
     /// Takes the program off an interface. Numbers are unique in one namespace only: if a stranger
@@ -162,7 +171,15 @@ impl<'a> Change<'a> {
             Extra::Route { address, prefix, vrf, metric, table } => {
                 ask(vrf, requests::remove_route(address, prefix, metric, table));
             }
-            Extra::Uplink { .. } | Extra::Vrf { .. } | Extra::Link { .. } => {}
+            Extra::Queue { port, tenant } => {
+                if let Some((vrf, index)) = index(port) {
+                    ask(vrf, queues::remove_class(port, index, tenant));
+                }
+            }
+            Extra::Uplink { .. }
+            | Extra::Vrf { .. }
+            | Extra::Link { .. }
+            | Extra::Queues { .. } => {}
         }
     }
 
@@ -294,7 +311,7 @@ impl<'a> Change<'a> {
                 batch.push(requests::set_mtu(port, index, mtu));
                 batch.push(requests::set_up(port, index));
             }
-            Line::Vrf { .. } => {}
+            Line::Vrf { .. } | Line::Queues { .. } | Line::Queue { .. } => {}
             Line::Router { name, vni, .. } => {
                 self.bridge_port(name, &format!("br{vni}"), true, batches)?;
             }
@@ -341,6 +358,26 @@ impl<'a> Change<'a> {
                     batch.push(requests::add_route(twin.into(), bridge, via));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Makes the queues of uplinks that are missing, and then those of tenants. The program that
+    /// names them comes last.
+    pub(crate) fn make_queues(&mut self, missing: &[Line<'a>]) -> Result<(), Trouble> {
+        for line in missing {
+            let Line::Queues { port, rate_bps } = *line else { continue };
+            let (vrf, index) = self.port(port)?;
+            self.ask(vrf, &queues::make(port, index, rate_bps))?;
+        }
+        for line in missing {
+            let Line::Queue { port, tenant, rate_bps, ceil_bps } = *line else { continue };
+            let (vrf, index) = self.port(port)?;
+            self.ask(vrf, &queues::set(port, index, tenant, rate_bps, ceil_bps))?;
+        }
+        for line in missing {
+            let Line::Queues { port, .. } = *line else { continue };
+            self.kernel.attach_queue(port)?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ pub mod frr;
 mod line;
 mod linux;
 mod node;
+mod queues;
 mod requests;
 mod state;
 mod vrf;

@@ -16,6 +16,8 @@ pub(crate) enum Line<'a> {
     Link { port: &'a str, master: &'a str, mtu: u32 },
     Neighbour { address: Ipv4Addr, mac: Mac, dev: &'a str, master: &'a str },
     Reach { first: Ipv4Addr, last: Ipv4Addr, vrf: &'a str, vtep: Ipv4Addr, vni: u32 },
+    Queues { port: &'a str, rate_bps: u64 },
+    Queue { port: &'a str, tenant: u16, rate_bps: u64, ceil_bps: u64 },
 }
 
 /// A line that a device holds and nobody planned, as far as it has to be known to be undone.
@@ -50,6 +52,14 @@ pub(crate) enum Extra<'a> {
         last: Ipv4Addr,
         vrf: &'a str,
         vni: u32,
+    },
+    /// All queues of an uplink.
+    Queues {
+        port: &'a str,
+    },
+    Queue {
+        port: &'a str,
+        tenant: u16,
     },
     LoneNeighbour {
         address: IpAddr,
@@ -130,6 +140,11 @@ impl<'a> Line<'a> {
                 let (first, last) = range(run)?;
                 Self::Reach { first, last, vrf, vtep: vtep.parse().ok()?, vni: vni.parse().ok()? }
             }
+            ["queue", port, "rate", rate] => Self::Queues { port, rate_bps: rate.parse().ok()? },
+            ["queue", port, "vrf", vrf, "rate", rate, "ceil", ceil] => {
+                let (rate_bps, ceil_bps) = (rate.parse().ok()?, ceil.parse().ok()?);
+                Self::Queue { port, tenant: tenant(vrf)?, rate_bps, ceil_bps }
+            }
             _ => return None,
         })
     }
@@ -157,6 +172,8 @@ impl<'a> Extra<'a> {
                 let (first, last) = range(run)?;
                 Self::Reach { first, last, vrf, vni: vni.parse().ok()? }
             }
+            ["queue", port, "vrf", vrf, ..] => Self::Queue { port, tenant: tenant(vrf)? },
+            ["queue", port, ..] => Self::Queues { port },
             ["address", address, "dev", dev, "vrf", vrf] => {
                 let (address, prefix) = cidr(address)?;
                 Self::Address { address, prefix, dev, vrf }
@@ -197,6 +214,11 @@ fn after<'a>(words: &[&'a str], word: &str) -> Option<&'a str> {
     words.get(place + 1).copied()
 }
 
+/// The tenant's number in the name of its VRF.
+fn tenant(vrf: &str) -> Option<u16> {
+    vrf.strip_prefix('t')?.parse().ok()
+}
+
 fn range(run: &str) -> Option<(Ipv4Addr, Ipv4Addr)> {
     let (first, last) = run.split_once('-')?;
     Some((first.parse().ok()?, last.parse().ok()?))
@@ -225,6 +247,8 @@ mod tests {
             "link swp5 master br1001 mtu 9216 judged",
             "neigh 10.1.0.2 lladdr 02:00:00:00:00:05 dev swp5 master br1001",
             "reach 10.9.0.2-10.9.0.5 vrf t17 vtep 10.255.0.9 vni 50018",
+            "queue swp33 rate 100000000",
+            "queue swp33 vrf t17 rate 30000000 ceil 100000000",
         ] {
             assert!(Line::read(line).is_some(), "{line}");
             assert!(Extra::read(line).is_some(), "{line}");
@@ -235,6 +259,8 @@ mod tests {
     fn every_stray_thing_can_be_undone_and_none_can_be_asked_for() {
         for line in [
             "uplink swp34 mtu 1500 down",
+            "queue swp33 rate 100000000 unnamed norest tuned",
+            "queue swp33 vrf t17 rate 30000000 ceil 100000000 unqueued",
             "link tun0 vrf t17 mtu 1500",
             "route 10.0.0.0/8 via 10.1.0.5 dev br1001 vrf t17",
             "route default via 172.16.0.5 dev swp33",

@@ -377,7 +377,12 @@ impl Linux {
         self.change(found, wanted, "bring ports", |change| change.bring_ports(&missing))?;
         step("join");
         let after = self.look()?;
-        self.change(&after, wanted, "join", |change| change.join(&missing, &after))
+        self.change(&after, wanted, "join", |change| change.join(&missing, &after))?;
+        if missing.iter().any(|line| matches!(line, Line::Queues { .. } | Line::Queue { .. })) {
+            step("make queues");
+            self.change(&after, wanted, "make queues", |change| change.make_queues(&missing))?;
+        }
+        Ok(())
     }
 
     /// Links that come into a VRF before FRR knows it are understood by half.
@@ -481,6 +486,7 @@ fn is_mended(statement: &str, left: &[Difference], stays: &dyn Fn(&str) -> bool)
         }
         ["link", port, "master", master, ..] => format!("link {port} master {master} "),
         ["uplink", port, ..] => format!("uplink {port} "),
+        ["queue", port, "vrf", vrf, ..] => format!("queue {port} vrf {vrf} "),
         _ => return false,
     };
     left.iter().any(|other| other.is_missing && other.statement.starts_with(&same))

@@ -86,7 +86,8 @@ INLINE void received(u32 slot, u32 number, u64 len)
 }
 
 // Token buckets, each one word: the time, in sixteenths of a nanosecond, at which all that was
-// taken will have been earned. It lies at most BURST before now.
+// taken will have been earned. It lies at most a burst before now: a millisecond, or longer than the
+// queue of an uplink where there is one, so that what is over a rate for a moment waits there.
 struct bucket_words { u64 ceiling, guarantee; u64 rest[6]; };
 
 struct {
@@ -96,16 +97,14 @@ struct {
 	__type(value, struct bucket_words);
 } buckets SEC(".maps");
 
-#define BURST (1000000ull << 4)
-
 INLINE u64 cost(u64 bytes, u64 rate_bps)
 {
 	return bytes * 128000000000ull / rate_bps;
 }
 
-INLINE void take(u64 *word, u64 now, u64 cost)
+INLINE void take(u64 *word, u64 now, u64 burst, u64 cost)
 {
-	u64 old = *word, least = now - BURST, base = old < least ? least : old;
+	u64 old = *word, least = now - burst, base = old < least ? least : old;
 	if (__sync_val_compare_and_swap(word, old, base + cost) != old)
 		__sync_fetch_and_add(word, cost);
 }
@@ -125,7 +124,7 @@ INLINE u64 quantum(u64 a_bps, u64 b_bps, u64 c_bps)
 // Takes the next bytes out of the buckets. What is guaranteed passes whatever the link says, what is
 // more only while the link has something left; the ceilings of tenant and job hold for both.
 static __noinline u32 refill(struct counts *c, const struct port *port, const struct space *space,
-			     u64 link_bps)
+			     u64 link_bps, u64 burst)
 {
 	u32 number = space->number, slot = TENANTS + port->slot, zero = 0;
 	struct bucket_words *tenant = bpf_map_lookup_elem(&buckets, &number);
@@ -142,25 +141,26 @@ static __noinline u32 refill(struct counts *c, const struct port *port, const st
 	if (link_bps && !guaranteed && link->ceiling > now)
 		return 0;
 	if (ceiling)
-		take(&tenant->ceiling, now, cost(bytes, ceiling));
+		take(&tenant->ceiling, now, burst, cost(bytes, ceiling));
 	if (of_job)
-		take(&job->ceiling, now, cost(bytes, of_job));
+		take(&job->ceiling, now, burst, cost(bytes, of_job));
 	if (guaranteed)
-		take(&tenant->guarantee, now, cost(bytes, guarantee));
+		take(&tenant->guarantee, now, burst, cost(bytes, guarantee));
 	if (link_bps)
-		take(&link->ceiling, now, cost(bytes, link_bps));
+		take(&link->ceiling, now, burst, cost(bytes, link_bps));
 	c->credit += bytes;
 	return 1;
 }
 
 // Whether a workload may send these bytes now.
-INLINE u32 sends(const struct port *port, const struct space *space, u64 link_bps, u32 len)
+INLINE u32 sends(const struct port *port, const struct space *space, u64 link_bps, u64 burst_ns,
+		 u32 len)
 {
 	struct counts *c = counts_of(port->slot);
 	if (!c)
 		return 0;
 	if (space->ceiling_bps || port->ceiling_bps || link_bps) {
-		if (c->credit <= 0 && !refill(c, port, space, link_bps))
+		if (c->credit <= 0 && !refill(c, port, space, link_bps, burst_ns << 4))
 			return 0;
 		c->credit -= len;
 	}

@@ -34,7 +34,7 @@ struct {
 volatile u64 open;
 
 struct gate {
-	u64 until_ns, lapses, link_bps;
+	u64 until_ns, lapses, link_bps, burst_ns;
 	struct bpf_timer timer;
 };
 
@@ -262,7 +262,7 @@ int workload(struct __sk_buff *skb)
 	    (const void *)(p + PLAIN) <= end) {
 		quick = short_port(&policy, p, len, 0, 1, port, space);
 		if (quick != GO_ON && !TRACED) {
-			if (sends(port, space, g->link_bps, len)) {
+			if (sends(port, space, g->link_bps, g->burst_ns, len)) {
 				u32 tag = port->tag;
 				classify(skb, port->class, 0, p[14], p[15], is_roce(p), p[42]);
 				stamp(skb, tag);
@@ -276,7 +276,8 @@ int workload(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	u32 reason = workload_rule(f);
 	told(f, quick, reason);
-	if (reason <= PERMIT && (!port || !space || !sends(port, space, g ? g->link_bps : 0, len)))
+	if (reason <= PERMIT &&
+	    (!port || !space || !g || !sends(port, space, g->link_bps, g->burst_ns, len)))
 		reason = RATE;
 	if (reason > PERMIT)
 		tally(f, reason);
@@ -315,6 +316,40 @@ int local(struct __sk_buff *skb)
 	if (reason > PERMIT)
 		tally(f, reason);
 	return reason < CLOSED ? TC_ACT_UNSPEC : TC_ACT_SHOT;
+}
+
+// The handle of the queues of an uplink, and the class of tunnelled frames that no tenant here owns.
+#define QUEUES (0xb001 << 16)
+#define REST 0xfffe
+
+// The number of the tenant whose VNI this is, as the policy in force has it.
+INLINE u32 tenant_of(u32 vni)
+{
+	struct policy p = in_force();
+	u32 broken = 0;
+	if (!p.block || head(&p)->magic != MAGIC)
+		return REST;
+	u32 index = indexed(&p, &head(&p)->vnis, vni, &broken);
+	const struct space *space = index ? space_at(&p, index - 1) : 0;
+	return space && space->number ? space->number : REST;
+}
+
+// Says in which tenant's queue a frame waits that leaves through an uplink. The VNI tells it: what a
+// workload's port puts beside a frame is lost where the frame is routed, or changes its namespace. What
+// is not tunnelled is the device's own, and waits for nobody.
+SEC("classifier")
+int queue(struct __sk_buff *skb)
+{
+	u8 b[50]; // Ethernet, IPv4 without options, UDP and VXLAN
+	skb->priority = QUEUES;
+	if (bpf_skb_load_bytes(skb, 0, b, sizeof(b)) || b[12] != 0x08 || b[13] || b[14] != 0x45 ||
+	    b[23] != 17)
+		return TC_ACT_UNSPEC;
+	if ((b[20] & 0x1f) || b[21]) // the rest of a datagram, which begins with no header
+		skb->priority = QUEUES | REST;
+	else if (b[36] == 4789 >> 8 && b[37] == (4789 & 0xff))
+		skb->priority = QUEUES | (tenant_of(b[46] << 16 | b[47] << 8 | b[48]) & 0xffff);
+	return TC_ACT_UNSPEC;
 }
 
 static int lease_ends(void *map, u32 *key, struct gate *g)

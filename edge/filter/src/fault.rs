@@ -1,3 +1,4 @@
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -122,6 +123,18 @@ pub enum Fault {
     /// The kernel's timer does not start.
     #[error("the kernel does not time the lease; the gate is as it was")]
     Lease,
+    /// Another process changes the filter, and does not come to its end.
+    #[error(
+        "{} holds the filter at {} and does not let it go: let it go on, or end it",
+        Holder(*holder),
+        place.display()
+    )]
+    Held {
+        /// The process, if it can be seen from here.
+        holder: Option<u32>,
+        /// Which filter.
+        place: PathBuf,
+    },
     /// A file cannot be read or written.
     #[error("{} does not answer", path.display())]
     File {
@@ -130,6 +143,18 @@ pub enum Fault {
         /// What the system says.
         source: io::Error,
     },
+}
+
+/// Who holds the lock, in words.
+struct Holder(Option<u32>);
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(process) => write!(f, "process {process}"),
+            None => f.write_str("a process that cannot be seen from here"),
+        }
+    }
 }
 
 impl Fault {

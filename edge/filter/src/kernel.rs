@@ -18,6 +18,7 @@ use aya_obj::programs::XdpAttachType;
 use model::{Generation, Port};
 use wire::Tables;
 
+use crate::lock::Lock;
 use crate::{Compiled, Fault, Limits, PutError, compile, standing, sys};
 
 /// The compiled program; `cargo xtask object` makes it and `cargo xtask test` compares it.
@@ -28,10 +29,17 @@ const SHARED: [&str; 8] =
     ["jobs", "bursts", "buckets", "reasons", "tallies", "events", "budgets", "trace"];
 /// What comes with the programs: they know how large a policy's block is, and each set of them has a
 /// gate and a lease of its own.
-const OWN: [&str; 8] = ["policy", "size", "gate", "open", "fabric", "workload", "local", "renew"];
+const OWN: [&str; 9] =
+    ["policy", "size", "gate", "open", "fabric", "workload", "local", "queue", "renew"];
 /// The program's one variable: whether the gate is open. The loader sets it to its first value,
 /// closed, whenever it loads programs.
 const OPEN: &str = ".bss";
+
+/// The gate's words: when the lease ends, how often one did, the link's rate, how long a burst may
+/// last, and the kernel's timer.
+const GATE_WORDS: usize = 6;
+/// How long a burst may last that passes a rate, in nanoseconds.
+pub(crate) const BURST_NS: u64 = 1_000_000;
 
 /// How many tenants the program counts for.
 pub(crate) const TENANTS: u32 = 8192;
@@ -75,11 +83,12 @@ pub struct Kernel {
     folder: File,
     policy: MapData,
     open: Array<MapData, u64>,
-    gate: Array<MapData, [u64; 5]>,
+    pub(crate) gate: Array<MapData, [u64; GATE_WORDS]>,
     jobs: Array<MapData, [u64; 8]>,
     fabric: Xdp,
     workload: SchedClassifier,
     local: SchedClassifier,
+    pub(crate) queue: SchedClassifier,
     renew: Xdp,
     block_bytes: u32,
     slots: u32,
@@ -302,10 +311,11 @@ impl Kernel {
         let folder = self.place.join("next");
         let _ = fs::remove_dir_all(&folder); // what a writer left that did not come to its end
         let gate = self.gate.get(&0, 0).map_err(map("gate"))?;
-        let [until_ns, lapses, link_bps, ..] = gate;
+        let [until_ns, lapses, link_bps, burst_ns, ..] = gate;
         let settings = Settings { block_bytes, slots: self.slots, link_bps, ..Settings::default() };
         let mut next = Self::load_set(&folder, &self.place, &settings)?;
-        next.gate.set(0, [until_ns, lapses, link_bps, 0, 0], 0).map_err(map("gate"))?;
+        let copied = [until_ns, lapses, link_bps, burst_ns, 0, 0];
+        next.gate.set(0, copied, 0).map_err(map("gate"))?;
         if let Some(bytes) = self.held()? {
             next.put_bytes(&bytes)?;
         }
@@ -330,6 +340,7 @@ impl Kernel {
         let moved = match hook {
             "fabric" => move_xdp(link, &mut to.fabric),
             "workload" => move_tc(link, &mut to.workload),
+            "queue" => move_tc(link, &mut to.queue),
             _ => move_tc(link, &mut to.local),
         };
         match moved {
@@ -343,7 +354,7 @@ impl Kernel {
     fn load_set(own: &Path, shared: &Path, settings: &Settings) -> Result<Self, Fault> {
         load_programs(own, shared, settings)?;
         let mut kernel = Self::open_set(own, shared)?;
-        let gate = [0, 0, settings.link_bps, 0, 0];
+        let gate = [0, 0, settings.link_bps, BURST_NS, 0, 0];
         kernel.gate.set(0, gate, 0).map_err(map("gate"))?;
         Ok(kernel)
     }
@@ -369,6 +380,7 @@ impl Kernel {
             fabric: xdp("fabric")?,
             workload: tc("workload")?,
             local: tc("local")?,
+            queue: tc("queue")?,
             renew: xdp("renew")?,
             block_bytes: size_at(own)?,
             slots,
@@ -399,25 +411,8 @@ impl Kernel {
         run_renew(now.as_ref().unwrap_or(&self.renew), Lease::For(nanoseconds))
     }
 
-    fn link_path(&self, hook: &str, interface: u32) -> PathBuf {
+    pub(crate) fn link_path(&self, hook: &str, interface: u32) -> PathBuf {
         self.place.join(format!("{hook}-{interface}"))
-    }
-}
-
-/// One writer at a time: a policy is compared with the one it replaces.
-struct Lock(File);
-
-impl Lock {
-    fn of(folder: &File, place: &Path) -> Result<Self, Fault> {
-        let folder = folder.try_clone().map_err(file(place))?;
-        folder.lock().map_err(file(place))?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        let _ = self.0.unlock();
     }
 }
 
@@ -437,7 +432,7 @@ fn load_programs(own: &Path, shared: &Path, settings: &Settings) -> Result<(), F
     sys::pin(size.as_fd(), &own.join("size")).map_err(map_call("size"))?;
 
     let mut program = loader(own, shared, settings)?.load(OBJECT).map_err(Fault::load)?;
-    for name in ["workload", "local"] {
+    for name in ["workload", "local", "queue"] {
         let tc: &mut SchedClassifier = found(&mut program, name)?;
         tc.load().map_err(self::program(name))?;
         tc.pin(own.join(name)).map_err(|source| Fault::Pin { source })?;
@@ -474,7 +469,7 @@ pub(crate) fn loader<'a>(
 }
 
 /// A block with these bytes in it.
-fn block(bytes: &[u8], size: u32) -> Result<OwnedFd, Fault> {
+pub(crate) fn block(bytes: &[u8], size: u32) -> Result<OwnedFd, Fault> {
     let block = sys::create_block(size).map_err(map_call("policy"))?;
     sys::write_block(block.as_fd(), bytes, size).map_err(map_call("policy"))?;
     Ok(block)
@@ -496,7 +491,8 @@ fn move_xdp(link: FdLink, to: &mut Xdp) -> Result<(), Fault> {
 }
 
 fn move_tc(link: FdLink, to: &mut SchedClassifier) -> Result<(), Fault> {
-    let moved = |source| Fault::Program { program: "workload or local", source: Box::new(source) };
+    let moved =
+        |source| Fault::Program { program: "workload, local or queue", source: Box::new(source) };
     let link = SchedClassifierLink::try_from(link).map_err(|source| Fault::Link { source })?;
     let id = to.attach_to_link(link).map_err(moved)?;
     to.take_link(id).map(drop).map_err(moved)
@@ -536,7 +532,7 @@ where
     program.try_into().map_err(self::program(name))
 }
 
-fn attach_tc(
+pub(crate) fn attach_tc(
     program: &mut SchedClassifier,
     interface: &str,
     direction: TcAttachType,
@@ -609,7 +605,7 @@ pub(crate) fn map(map: &'static str) -> impl Fn(MapError) -> Fault {
     move |source| Fault::Map { map, source }
 }
 
-fn map_call(map: &'static str) -> impl Fn(io::Error) -> Fault {
+pub(crate) fn map_call(map: &'static str) -> impl Fn(io::Error) -> Fault {
     move |source| Fault::Call { map, source }
 }
 

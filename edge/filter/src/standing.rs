@@ -49,16 +49,18 @@ impl Kernel {
     /// Judges nothing more at this interface. **Whatever reaches it passes from then on**: it has
     /// to be out of its bridge and down.
     pub fn danger_release(place: &Path, interface: u32) -> Result<(), Fault> {
-        for hook in ["fabric", "workload", "local"] {
-            let path = place.join(format!("{hook}-{interface}"));
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(file(&path)(error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        ["fabric", "workload", "local", "queue"]
+            .iter()
+            .try_for_each(|hook| take_off(place, hook, interface))
+    }
+}
+
+/// Takes a program off an interface, if it is there.
+pub(crate) fn take_off(place: &Path, hook: &str, interface: u32) -> Result<(), Fault> {
+    let path = place.join(format!("{hook}-{interface}"));
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file(&path)(error)),
+        _ => Ok(()),
     }
 }
 

@@ -130,7 +130,7 @@ fn a_space_has_one_rate() {
     check_tenant(
         "rate t17 guarantee 5 ceiling 0\n",
         expect![[r#"
-            line 4 limits t17 to nothing, which the tables would hold as no limit
+            line 4, `rate t17 guarantee 5 ceiling 0`, is not understood: a ceiling is a whole number of bits a second from 1
         "#]],
     );
 }

@@ -6,6 +6,7 @@ mod door;
 mod frr;
 mod link;
 mod place;
+mod queues;
 mod reaches;
 mod say;
 mod seen;
@@ -16,6 +17,10 @@ mod watch;
 pub use door::{Door, Request, own_namespace, run_inside};
 pub use frr::{DAEMONS, Refusal, Vty, VtyTrouble, frr, known_vrfs};
 pub use place::Place;
+pub use queues::{
+    CLASSES, HTB_CEIL64, HTB_CLASS, HTB_INIT, HTB_RATE64, LINK_CLASS, WAITING, class_words,
+    rest_bps, waiting_bytes,
+};
 pub use reaches::next_hop;
 pub use spaces::{Found, Spaces};
 pub use trouble::Trouble;

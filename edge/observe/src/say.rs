@@ -63,6 +63,10 @@ fn own(found: &Found, out: &mut String) {
             _ => {}
         }
     }
+    for queues in &found.queues {
+        let is_named = found.judged(&["queue"], queues.interface);
+        queues.say(seen.name(queues.interface), is_named, out);
+    }
     for route in &seen.routes {
         stray_route(seen, route, None, out);
     }

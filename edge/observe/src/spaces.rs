@@ -11,6 +11,7 @@ use nix::sys::statfs::{FsType, fstatfs};
 use wire::Tables;
 
 use crate::link::{Interface, Kind};
+use crate::queues::Queues;
 use crate::seen::Seen;
 use crate::{Door, Place, Trouble, own_namespace, run_inside, say};
 
@@ -64,6 +65,7 @@ impl Spaces {
     pub fn look(&mut self) -> Result<Found, Trouble> {
         self.refresh()?;
         let own = Seen::through(&mut self.own.door)?;
+        let queues = Queues::through(&mut self.own.door)?;
         let mut vrfs = Vec::new();
         let mut inodes = BTreeSet::new();
         for (name, space) in &mut self.vrfs {
@@ -73,7 +75,7 @@ impl Spaces {
             vrfs.push((name.clone(), seen));
         }
         vrfs.sort_by_key(|(name, _)| (number(name).unwrap_or(u16::MAX), name.clone()));
-        let mut found = Found { own, vrfs, standing: BTreeSet::new() };
+        let mut found = Found { own, queues, vrfs, standing: BTreeSet::new() };
         found.standing = self.standing(&found)?;
         Ok(found)
     }
@@ -139,6 +141,8 @@ impl Space {
 /// What was found on a node.
 pub struct Found {
     pub(crate) own: Seen,
+    /// Of the uplinks, which are in the node's own namespace.
+    pub(crate) queues: Vec<Queues>,
     pub(crate) vrfs: Vec<(String, Seen)>,
     /// Where the packet program stands.
     pub(crate) standing: BTreeSet<Stand>,

@@ -10,9 +10,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::seen::Seen;
 use crate::{Door, Place, Spaces, Trouble};
 
-/// Bits of linux/rtnetlink.h: links, neighbours with forwarding entries, addresses and routes.
+/// Bits of linux/rtnetlink.h: links, neighbours with forwarding entries, queues, addresses and
+/// routes.
 const LINK: u32 = 0x1;
 const NEIGHBOUR: u32 = 0x4;
+const QUEUES: u32 = 0x8;
 const ADDRESSES: u32 = 0x10 | 0x100;
 const ROUTES: u32 = 0x40 | 0x400;
 
@@ -90,7 +92,8 @@ impl Watch {
         let vrfs = self.spaces.vrfs().map(|vrf| Some(vrf.to_owned()));
         for vrf in std::iter::once(None).chain(vrfs) {
             if let Some(namespace) = self.spaces.namespace(vrf.as_deref()) {
-                let door = Door::listening(namespace, LINK | NEIGHBOUR | ADDRESSES | ROUTES)?;
+                let told = LINK | NEIGHBOUR | QUEUES | ADDRESSES | ROUTES;
+                let door = Door::listening(namespace, told)?;
                 self.doors.insert(vrf, door);
             }
         }

@@ -19,7 +19,7 @@ pub(super) struct Terms {
     /// The plan the table came from [default: the one in force + 1]
     #[arg(long, value_name = "NUMBER")]
     generation: Option<u64>,
-    /// How many addresses one tenant may have in the table
+    /// How many addresses one tenant may have in the table [default: what was said last]
     #[arg(long, value_name = "COUNT")]
     quota_endpoints: Option<u32>,
     #[command(flatten)]
@@ -80,6 +80,7 @@ pub(super) struct Policy<'a> {
     terms: &'a Terms,
     text: String,
     generation: Generation,
+    limits: Limits,
 }
 
 /// How much a policy holds.
@@ -106,26 +107,32 @@ impl<'a> Policy<'a> {
         let theirs = held.as_deref().map(Tables::new).and_then(Tables::generation);
         let next = Generation(theirs.unwrap_or(0)).next();
         let generation = terms.generation.map_or(next, Generation);
-        match theirs.map(Generation).filter(|theirs| *theirs > generation) {
-            Some(theirs) => Err(put_stop(PutError::Stale { ours: generation, theirs })),
-            None => Ok(Self { terms, text, generation }),
+        if let Some(theirs) = theirs.map(Generation).filter(|theirs| *theirs > generation) {
+            return Err(put_stop(PutError::Stale { ours: generation, theirs }));
         }
+        let kept = kernel.map(Kernel::quota).transpose()?.flatten();
+        let usual = Limits::default();
+        let quota = terms.quota_endpoints.or(kept).unwrap_or(usual.records_per_space);
+        let limits = Limits { records_per_space: quota, ..usual };
+        Ok(Self { terms, text, generation, limits })
     }
 
     /// What it becomes, before anything is touched.
     pub(super) fn compile(&self) -> Result<Compiled, Stop> {
         let interfaces = |port: &Port| self.terms.names.interface(port);
-        filter::compile(&self.text, self.generation, &interfaces, None, &self.terms.limits())
+        filter::compile(&self.text, self.generation, &interfaces, None, &self.limits)
             .map_err(|refusal| put_stop(refusal.into()))
     }
 
-    /// Puts it in force.
+    /// Puts it in force, and keeps the quota that was said for those after it.
     pub(super) fn put(&self, kernel: &mut Kernel) -> Result<Size, Stop> {
         let interfaces = |port: &Port| self.terms.names.interface(port);
-        let limits = self.terms.limits();
-        let put = kernel.put(&self.text, self.generation, &interfaces, &limits);
+        let put = kernel.put(&self.text, self.generation, &interfaces, &self.limits);
         let Compiled { bytes, endpoints, peers, spaces, ports, permits } =
             put.map_err(put_stop)?.compiled;
+        if let Some(quota) = self.terms.quota_endpoints {
+            kernel.keep_quota(quota)?;
+        }
         Ok(Size {
             generation: self.generation.0,
             tenants: spaces,
@@ -135,14 +142,6 @@ impl<'a> Policy<'a> {
             permits,
             bytes: bytes.len() as u32,
         })
-    }
-}
-
-impl Terms {
-    fn limits(&self) -> Limits {
-        let usual = Limits::default();
-        let records_per_space = self.quota_endpoints.unwrap_or(usual.records_per_space);
-        Limits { records_per_space, ..usual }
     }
 }
 

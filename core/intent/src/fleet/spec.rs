@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
-use model::{Enforcement, Health, Name, NodeModelId, SiteKind, SwitchDialect, Versions};
+use model::{Enforcement, Health, Name, NodeModelId, Rate, SiteKind, SwitchDialect, Versions};
 use smol_str::SmolStr;
 
 use super::exception::{self, Exception};
@@ -22,6 +22,7 @@ pub(super) struct Spec {
     pub(super) first_asn: At<u32>,
     pub(super) loopbacks: At<Ipv4Net>,
     pub(super) cables: At<Ipv4Net>,
+    pub(super) uplink_rate: Option<Rate>,
     pub(super) models: Models,
     pub(super) sites: Vec<Site>,
     pub(super) exceptions: Vec<Exception>,
@@ -77,7 +78,7 @@ pub(super) struct Own {
 const FLEET: Shape = Shape {
     what: "a fleet",
     needs: &["models", "sites"],
-    may: &["targetAsn", "firstAsn", "loopbacks", "cables", "exceptions"],
+    may: &["targetAsn", "firstAsn", "loopbacks", "cables", "uplinkRate", "exceptions"],
 };
 
 const SITE: Shape = Shape {
@@ -123,6 +124,7 @@ pub(super) fn read(document: &Document, out: &mut Refusals) -> Option<Spec> {
             .unwrap_or(At { value: 4_200_000_000, pos: form.pos }),
         loopbacks: form.net("loopbacks", out).unwrap_or(default(LOOPBACKS)),
         cables: form.net("cables", out).unwrap_or(default(CABLES)),
+        uplink_rate: form.rate("uplinkRate", out).map(|at| at.value),
         sites: sites(&form, &models, out),
         exceptions: exception::read(form.list("exceptions", out), out),
         models,

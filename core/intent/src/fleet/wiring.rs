@@ -45,6 +45,7 @@ pub(super) fn wire(spec: &Spec, draft: Draft, out: &mut Refusals) -> Fleet {
         links,
         sites: draft.sites,
         pods: draft.pods,
+        uplink_rate: spec.uplink_rate,
     }
 }
 

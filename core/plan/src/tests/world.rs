@@ -54,6 +54,7 @@ pub(super) fn fleet() -> Fleet {
         nodes: (1..=8).map(node).collect(),
         switches: switches.collect(),
         links: Vec::new(),
+        uplink_rate: None,
     }
 }
 

@@ -170,6 +170,7 @@ fn fleet() -> Fleet {
         ],
         links: vec![link(0, 0), link(1, 2)],
         nodes: vec![node("n1", 0), node("n2", 1), host("h1")],
+        uplink_rate: Some(Rate { bps: 400_000_000_001 }),
         ..Fleet::default()
     }
 }

@@ -4,5 +4,6 @@
 mod hold;
 mod kills;
 mod packets;
+mod queues;
 mod strays;
 mod world;

@@ -141,9 +141,6 @@ fn rates(claims: &[Claim], spaces: &mut BTreeMap<u16, Space>) -> Result<(), Refu
     let mut lines = BTreeMap::new();
     for &Claim { line, ref fact } in claims {
         let Fact::TableRate { space: name, guarantee_bps, ceiling_bps } = fact else { continue };
-        if *ceiling_bps == Some(0) {
-            return Err(Refusal::CeilingZero { space: name.clone(), line });
-        }
         let space = known(spaces, name, line)?;
         let guarantee_bps = guarantee_bps.unwrap_or_default();
         let rate = Rate { guarantee_bps, ceiling_bps: ceiling_bps.unwrap_or_default() };

@@ -30,8 +30,6 @@ pub enum Refusal {
     VniTwice { vni: Vni, first: VrfName, first_line: u32, other: VrfName, line: u32 },
     #[error("the rate of {space} is told in two ways, in lines {first_line} and {line}")]
     RateTwice { space: VrfName, first_line: u32, line: u32 },
-    #[error("line {line} limits {space} to nothing, which the tables would hold as no limit")]
-    CeilingZero { space: VrfName, line: u32 },
     #[error("tag {tag} of {space} is treated in two ways, in lines {first_line} and {line}")]
     JobTwice { space: VrfName, tag: Tag, first_line: u32, line: u32 },
 

@@ -51,6 +51,28 @@ fn a_filter_is_loaded_once() {
 }
 
 #[test]
+fn who_holds_the_filter_and_does_not_let_it_go_is_named() {
+    let Some(_alone) = alone() else { return };
+    let mut street = Street::new();
+    let place = street.host.kernel.place().to_owned();
+    let stopped = std::fs::File::open(&place).unwrap();
+    stopped.lock().unwrap();
+    let next = next_generation(&street.host.kernel);
+    let limits = Limits::default();
+    let refused = street.host.kernel.put(&text(&[2]), next, &|_| None, &limits).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "process {} holds the filter at {} and does not let it go: let it go on, or end it",
+            std::process::id(),
+            place.display()
+        )
+    );
+    drop(stopped);
+    street.host.put(&text(&[2, 3]));
+}
+
+#[test]
 fn a_place_without_a_filter_is_named() {
     let Some(_alone) = alone() else { return };
     let place = crate::lab::own_place();
