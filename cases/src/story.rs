@@ -131,7 +131,7 @@ impl Story {
             documents.map(|(file, text)| Source { file, text }).collect();
         let planned =
             intent::load(&sources).map_err(|refusals| crate::lines(&refusals)).and_then(|intent| {
-                plan::next(&intent, &stage.ledger).map_err(|refusals| crate::lines(&refusals))
+                plan::next(&intent, &stage.ledger).map_err(|refusals| with_remedies(&refusals))
             });
         let next = match planned {
             Ok(next) => next,
@@ -300,6 +300,14 @@ impl Act {
         };
         let _ = writeln!(out, "  {name} {}:{line}  {}", said.dialect, text.trim());
     }
+}
+
+/// Each refusal with its code, and what would help.
+fn with_remedies(refusals: &[plan::Refusal]) -> String {
+    let lines = |refusal: &plan::Refusal| {
+        format!("{}: {refusal}\n  {}\n", refusal.code(), refusal.remedy())
+    };
+    refusals.iter().map(lines).collect()
 }
 
 /// `1 place`, `2 places`

@@ -18,6 +18,44 @@ fn every_story_ends_as_its_folder_says() {
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
 
+/// What can keep a gang from its place, as far as documents can ask for it: `place.rs` of the
+/// command line's tests has the others.
+const NO_PLACE: [&str; 20] = [
+    "apart-binds",
+    "apart-forbids",
+    "beyond-pods",
+    "fragmented",
+    "grade-binds",
+    "grade-forbids",
+    "health-binds",
+    "jurisdiction-forbids",
+    "kept-for-others",
+    "no-room",
+    "not-healthy",
+    "over-class-quota",
+    "over-quota",
+    "scattered",
+    "segment-unfit",
+    "site-absent",
+    "slices-unserved",
+    "unsplittable",
+    "version-forbids",
+    "versions-bind",
+];
+
+#[test]
+fn every_way_to_find_no_place_has_a_story() {
+    let folders = folders();
+    let told: String = folders
+        .iter()
+        .filter_map(|folder| fs::read_to_string(folder.join("refusal")).ok())
+        .collect();
+    for code in NO_PLACE {
+        let is_told = told.lines().any(|line| line.starts_with(&format!("{code}: ")));
+        assert!(is_told, "no story is refused with {code}");
+    }
+}
+
 /// Tells a story and says what is not as its folder has it.
 fn check(folder: &Path) -> Vec<String> {
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();

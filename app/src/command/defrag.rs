@@ -20,7 +20,7 @@ use crate::words::{self, DIM, Format, HEAD, NAME, examples, plural};
 /// new place free. What holds a node by a key of its own or named its endpoints stays.
 #[derive(Args)]
 #[command(after_help = examples!(
-    "bulkhead defrag cluster.yaml --job tenant-1/job-7" => "moves for a job that waits",
+    "bulkhead defrag cluster.yaml --job tenant-1/job-21" => "moves for a job that waits",
     "bulkhead defrag cluster.yaml --tenant tenant-1 --gpus 256 --within leaf"
         => "moves for a gang that nobody has asked for yet",
 ))]

@@ -30,7 +30,7 @@ use wanted::Wanted;
         => "what each constraint leaves, and the best place at each level",
     "bulkhead place cluster.yaml --tenant tenant-1 --gpus 64 --preempts own"
         => "whom it would stop if there is no room",
-    "bulkhead place cluster.yaml --job tenant-1/job-7" => "a job of the documents: where it is, or why not",
+    "bulkhead place cluster.yaml --job tenant-1/job-21" => "a job of the documents: where it is, or why not",
 ))]
 pub(crate) struct Place {
     #[command(flatten)]

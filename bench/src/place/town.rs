@@ -50,9 +50,15 @@ impl Town {
         Self { fleet: Arc::new(fleet), tenants, names }
     }
 
-    /// Whether it has racks that NVLink joins.
-    pub(crate) fn has_racks(&self) -> bool {
-        self.fleet.node_models.iter().any(|model| model.gpu.product == TRAY)
+    /// Half of all name what they need, each product as often as there is of it.
+    fn product(&self, gpus: u32, chance: &mut Chance) -> Option<&'static str> {
+        let has_racks = self.fleet.node_models.iter().any(|model| model.gpu.product == TRAY);
+        match chance.below(20) {
+            0..=2 if has_racks && gpus >= 8 => Some(TRAY),
+            0..=5 => Some("H100-80GB"),
+            6..=9 => Some("B200-180GB"),
+            _ => None,
+        }
     }
 
     /// The next thing that somebody asks for.
@@ -76,12 +82,11 @@ impl Town {
             1..=3 if tenant.quotas.reserved.is_some() => Capacity::Reserved,
             _ => Capacity::OnDemand,
         };
-        // Trays take gangs of every size but single GPUs; a third of the racks' share is asked
-        // for by name.
-        let wants_rack = self.has_racks() && gpus >= 8 && chance.below(3) == 0;
+        let product = self.product(gpus, chance);
         let terms = Terms {
-            product: wants_rack.then(|| SmolStr::new_static(TRAY)),
-            segment: (wants_rack && gpus % 64 == 0).then_some(16),
+            // 16 of the 18 trays of a rack, so that two may fail.
+            segment: (product == Some(TRAY) && gpus % 64 == 0).then_some(16),
+            product: product.map(SmolStr::new_static),
             capacity,
             ..Terms::default()
         };

@@ -3,7 +3,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use model::{Fleet, NodeId};
-use plan::place::{Ground, SliceAt, Spot};
+use plan::place::{FabricKeys, Ground, SliceAt, Spot};
 use serde::Serialize;
 
 use crate::words::{DIM, NAME, Table, cell, number, painted, plural};
@@ -15,6 +15,9 @@ pub(in crate::command) struct SpotView {
     pod: String,
     product: String,
     gpus: u32,
+    /// The numbers that keep it apart on the fabrics of GPUs.
+    #[serde(flatten)]
+    keys: FabricKeys,
     leaves: Vec<LeafView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<NodeView>,
@@ -72,6 +75,7 @@ impl SpotView {
             pod: pod.map(|pod| pod.name.to_string()).unwrap_or_default(),
             product: product.map(ToString::to_string).unwrap_or_default(),
             gpus: ground.count(spot),
+            keys: spot.keys,
             leaves: ground
                 .leaves(spot)
                 .into_iter()
@@ -140,7 +144,17 @@ impl SpotView {
         if !self.slices.is_empty() {
             self.write_slices(out)?;
         }
-        Ok(())
+        self.write_keys(out)
+    }
+
+    fn write_keys(&self, out: &mut dyn Write) -> io::Result<()> {
+        let pkey = self.keys.pkey.map(|pkey| format!("P_Key {pkey:#06x}"));
+        let channel = self.keys.channel.map(|channel| format!("NVLink channel {channel}"));
+        let keys: Vec<String> = pkey.into_iter().chain(channel).collect();
+        match keys.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "  {DIM}{}{DIM:#}", keys.join(", ")),
+        }
     }
 
     fn write_slices(&self, out: &mut dyn Write) -> io::Result<()> {
