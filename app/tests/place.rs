@@ -281,7 +281,7 @@ fn programs_get_the_same() {
     );
     let said = run(&desk, "place --tenant red --gpus 32 --explain -o json").ends(1).out;
     let said: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(said["explained"]["constraints"].as_array().map(Vec::len), Some(10));
+    assert_eq!(said["explained"]["constraints"].as_array().map(Vec::len), Some(11));
     assert_eq!(said["refused"][0]["code"], "no-room");
 }
 
@@ -544,6 +544,15 @@ fn moves_are_proposed_that_make_a_gang_fit() {
     let said = run(&desk, "defrag --tenant red --gpus 8 -o json").ends(0).out;
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["moves"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_no_document_can_ask_for_is_refused_too() {
+    let desk = desk("refused", QUIET);
+    check(&desk, "place --tenant red --gpus 16385", expect![[""]]);
+    check(&desk, "place --tenant red --gpus 1 --product H200-141GB", expect![[""]]);
+    check(&desk, "place --tenant blue --slices 1x9g.90gb", expect![[""]]);
+    check(&desk, "place --tenant blue --slices 2x1g.10gb --site edge", expect![[""]]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod trace;
 use std::time::Duration;
 
 use bench::{Figure, Scale, Table, Times, timed};
-use model::{Generation, Job, Terms, Want};
+use model::{Generation, Job, Want};
 use plan::place::{Entry, Ground, Spot};
 
 use linear::{Choice, Linear, Place};
@@ -192,7 +192,8 @@ impl<'a> Life<'a> {
     }
 
     fn go(&mut self) {
-        self.end(self.chance.below(self.gangs.len()));
+        let gang = self.chance.below(self.gangs.len());
+        self.end(gang);
     }
 
     fn end(&mut self, gang: usize) {

@@ -7,6 +7,7 @@ use netlink_packet_core::{Nla as _, NlasIterator};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 
+use crate::door::Told;
 use crate::{Door, Trouble};
 
 /// The class of the whole link, above those of tenants.
@@ -169,9 +170,9 @@ impl Class {
     }
 }
 
-fn discipline(answer: RouteNetlinkMessage) -> Option<TcMessage> {
-    match answer {
-        RouteNetlinkMessage::NewQueueDiscipline(message) => Some(message),
+fn discipline(told: Told) -> Option<TcMessage> {
+    match told {
+        Told::Other(RouteNetlinkMessage::NewQueueDiscipline(message)) => Some(message),
         _ => None,
     }
 }
@@ -187,8 +188,8 @@ fn waiting(message: &TcMessage) -> (TcHandle, String, u32) {
     (message.header.parent, kind(message).into(), bytes)
 }
 
-fn class(answer: RouteNetlinkMessage) -> Option<Class> {
-    let RouteNetlinkMessage::NewTrafficClass(message) = answer else { return None };
+fn class(told: Told) -> Option<Class> {
+    let Told::Other(RouteNetlinkMessage::NewTrafficClass(message)) = told else { return None };
     let words: [u32; 11] = words(&options(&message, HTB_CLASS)).try_into().ok()?;
     let bps = |wide, narrow: u32| {
         let wide = <[u8; 8]>::try_from(options(&message, wide)).map(u64::from_ne_bytes);

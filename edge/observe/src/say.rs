@@ -64,7 +64,7 @@ fn own(found: &Found, out: &mut String) {
         }
     }
     for queues in &found.queues {
-        let is_named = found.judged(&["queue"], queues.interface);
+        let is_named = found.judged(None, &["queue"], queues.interface);
         queues.say(seen.name(queues.interface), is_named, out);
     }
     for route in &seen.routes {

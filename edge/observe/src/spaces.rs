@@ -97,7 +97,7 @@ impl Spaces {
 
     fn stands_in(&self, vrf: Option<&str>, hook: &str, name: &str) -> Result<bool, Trouble> {
         // Cables to the fabric are in the node's own namespace, and nowhere else.
-        if hook == "fabric" {
+        if matches!(hook, "fabric" | "queue") {
             return Ok(vrf.is_none());
         }
         let Some(namespace) = self.namespace(vrf) else { return Ok(false) };
