@@ -17,20 +17,13 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// Keeps what the ledger holds, then places what is new, as a plan would; but not `apart`.
-    pub(crate) fn new(
-        intent: Intent,
-        ledger: &Ledger,
-        apart: Option<&JobName>,
-    ) -> Result<Self, Stop> {
+    /// Keeps what the ledger holds, then places what is new, as a plan would.
+    pub(crate) fn new(intent: Intent, ledger: &Ledger) -> Result<Self, Stop> {
         let mut held = intent.clone();
         held.jobs.retain(|name, _| ledger.jobs().contains_key(name));
         let mut planner = Planner::new(&held, ledger).map_err(Stop::plan)?;
-        let mut new: Vec<&Job> = intent
-            .jobs
-            .values()
-            .filter(|job| !held.jobs.contains_key(&job.name) && Some(&job.name) != apart)
-            .collect();
+        let mut new: Vec<&Job> =
+            intent.jobs.values().filter(|job| !held.jobs.contains_key(&job.name)).collect();
         // In the order of a plan, so that the answer is the plan's.
         new.sort_by_key(|job| !matches!(job.want, Want::Endpoints(_)));
         let mut waiting = Vec::new();

@@ -36,8 +36,8 @@ spec: {tenant: red, gpu: 8}
         expect![[r#"
             -:4:15: `nod` is no `grade`.
               Did you mean `node`?
-            -:9:7: Neither `gpus` nor `endpoints` is given.
-              Add either `gpus` or `endpoints`.
+            -:9:7: None of `gpus`, `endpoints`, `slices` is given.
+              Add one of `gpus`, `endpoints`, `slices`.
             -:9:21: Unknown key `gpu` in a job.
               Did you mean `gpus`?
             No document describes the fleet.
@@ -54,11 +54,11 @@ fn what_cannot_be_planned_is_refused() {
     desk.edit("work.yaml", |text| text.replace("gpus: 4", "gpus: 400"));
     let answer = desk.run(&["plan", "."]).ends(1);
     expect![[r#"
-        Job quay/infer wants 400 GPUs in one pod, but rtm-pod, the best it may use, lacks 396 (0 rest
-          there).
-          Ask for less, delete a job in that pod, or add nodes.
+        Job quay/infer wants 400 GPUs in one pod, but rtm-pod, the largest, has 4 GPUs in all.
+          Divide the job, or build a larger pod.
         Refused: 1 refusal, and nothing was done.
-    "#]].assert_eq(&answer.err);
+    "#]]
+    .assert_eq(&answer.err);
     assert_eq!(answer.out, "");
 }
 

@@ -93,6 +93,7 @@ fn a_gang_gets_exact_gpus_with_their_interfaces() {
             red/new-gang would get 4 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
               node  modules  interfaces  numa
               n2    1-4      0-3         0
+              P_Key 0x0002
             --- ends with 0
         "#]],
     );
@@ -104,6 +105,7 @@ fn a_gang_gets_exact_gpus_with_their_interfaces() {
               node  modules  interfaces  numa
               n3    1-8      0-7         0-1
               n4    1-8      0-7         0-1
+              P_Key 0x0002
             --- ends with 0
         "#]],
     );
@@ -119,6 +121,7 @@ fn a_gang_gets_exact_gpus_with_their_interfaces() {
               n2    1-8      0-7         0-1
               n3    1-8      0-7         0-1
               n4    1-8      0-7         0-1
+              P_Key 0x0002
             --- ends with 0
         "#]],
     );
@@ -129,6 +132,7 @@ fn a_gang_gets_exact_gpus_with_their_interfaces() {
             red/new-gang would get 1 L40S-48GB GPU in pod rtm-quay: 1 node below leaf-9.
               node  modules  interfaces  numa
               q1    1        0           0
+              P_Key 0x0002
             --- ends with 0
         "#]],
     );
@@ -141,6 +145,7 @@ fn a_gang_gets_exact_gpus_with_their_interfaces() {
               n2    1       1g.10gb  4     0          4
               n2    1       1g.10gb  5     0          5
               n2    1       1g.10gb  6     0          6
+              P_Key 0x0002
             --- ends with 0
         "#]],
     );
@@ -151,6 +156,7 @@ fn a_gang_gets_exact_gpus_with_their_interfaces() {
             red/train would get 8 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
               node  modules  interfaces  numa
               n1    1-8      0-7         0-1
+              P_Key 0x0001
             --- ends with 0
         "#]],
     );
@@ -163,62 +169,64 @@ fn an_answer_is_explained_constraint_by_constraint_and_level_by_level() {
         &desk,
         "place --tenant red --gpus 24 --within leaf --explain",
         expect![[r#"
-        What each constraint leaves of the GPUs (24 GPUs wanted)
-                                 fleet  best pod
-          in the fleet              34        32
-          under an allowed law      34        32
-          in the named pod          34        32
-          at such a site            34        32
-          of that product           34        32
-          on healthy nodes          34        32
-          with good software        34        32
-          free                      26        24
-          shareable by grade        26        24
-          away from those named     26        24
+            What each constraint leaves of the GPUs (24 GPUs wanted)
+                                         fleet  best pod
+              in the fleet                  34        32
+              under an allowed law          34        32
+              in the named pod              34        32
+              at such a site                34        32
+              of that product               34        32
+              on healthy nodes              34        32
+              with good software            34        32
+              free                          26        24
+              shareable by grade            26        24
+              away from those named         26        24
+              in sets or nodes that fit     26        24
 
-        The best place at each level
-          level  place     room
-          node   n2           8  too small
-          leaf   leaf-2      16  too small
-          pod    ams-yard    24  enough
+            The best place at each level
+              level  place     room
+              node   n2           8  too small
+              leaf   leaf-2      16  too small
+              pod    ams-yard    24  enough
 
-        --- told beside it
-        Job red/new-gang wants 24 GPUs in one leaf, but leaf-2, the best it may use, has room for 16.
-          Ask for less, allow a wider level, or see what `defrag` would move.
-        Refused: 1 refusal, and nothing was done.
-        --- ends with 1
-    "#]],
+            --- told beside it
+            Job red/new-gang wants 24 GPUs in one leaf, but leaf-2, the best it may use, has room for 16.
+              Ask for less, allow a wider level, or see what `defrag` would move.
+            Refused: 1 refusal, and nothing was done.
+            --- ends with 1
+        "#]],
     );
     check(
         &desk,
         "place --tenant red --gpus 32 --product H100-80GB --explain",
         expect![[r#"
-        What each constraint leaves of the GPUs (32 GPUs wanted)
-                                 fleet  best pod
-          in the fleet              34        32
-          under an allowed law      34        32
-          in the named pod          34        32
-          at such a site            34        32
-          of that product           32        32
-          on healthy nodes          32        32
-          with good software        32        32
-          free                      24        24  too few
-          shareable by grade        24        24  too few
-          away from those named     24        24  too few
+            What each constraint leaves of the GPUs (32 GPUs wanted)
+                                         fleet  best pod
+              in the fleet                  34        32
+              under an allowed law          34        32
+              in the named pod              34        32
+              at such a site                34        32
+              of that product               32        32
+              on healthy nodes              32        32
+              with good software            32        32
+              free                          24        24  too few
+              shareable by grade            24        24  too few
+              away from those named         24        24  too few
+              in sets or nodes that fit     24        24  too few
 
-        The best place at each level
-          level  place     room
-          node   n2           8  too small
-          leaf   leaf-2      16  too small
-          pod    ams-yard    24  too small
+            The best place at each level
+              level  place     room
+              node   n2           8  too small
+              leaf   leaf-2      16  too small
+              pod    ams-yard    24  too small
 
-        --- told beside it
-        Job red/new-gang wants 32 GPUs in one pod, but ams-yard, the best it may use, has 24: the
-          others are used, and 0 of them rest.
-          Ask for less, delete a job in that pod, or add nodes.
-        Refused: 1 refusal, and nothing was done.
-        --- ends with 1
-    "#]],
+            --- told beside it
+            Job red/new-gang wants 32 GPUs in one pod, but ams-yard, the best it may use, has 24: the
+              others are used, and 0 of them rest.
+              Ask for less, delete a job in that pod, or add nodes.
+            Refused: 1 refusal, and nothing was done.
+            --- ends with 1
+        "#]],
     );
 }
 
@@ -229,55 +237,56 @@ fn programs_get_the_same() {
         &desk,
         "place --tenant red --gpus 2 -o json",
         expect![[r#"
-        {
-          "job": "red/new-gang",
-          "held": false,
-          "site": "rtm",
-          "pod": "rtm-quay",
-          "product": "L40S-48GB",
-          "gpus": 2,
-          "leaves": [
             {
-              "leaf": "leaf-9",
-              "nodes": 1
-            }
-          ],
-          "nodes": [
-            {
-              "node": "q1",
-              "modules": [
-                1,
-                2
+              "job": "red/new-gang",
+              "held": false,
+              "site": "rtm",
+              "pod": "rtm-quay",
+              "product": "L40S-48GB",
+              "gpus": 2,
+              "pkey": 2,
+              "leaves": [
+                {
+                  "leaf": "leaf-9",
+                  "nodes": 1
+                }
               ],
-              "interfaces": [
-                0,
-                1
+              "nodes": [
+                {
+                  "node": "q1",
+                  "modules": [
+                    1,
+                    2
+                  ],
+                  "interfaces": [
+                    0,
+                    1
+                  ],
+                  "numa": [
+                    0
+                  ]
+                }
               ],
-              "numa": [
-                0
-              ]
+              "stops": []
             }
-          ],
-          "stops": []
-        }
-        --- ends with 0
-    "#]],
+            --- ends with 0
+        "#]],
     );
     check(
         &desk,
         "place --tenant red --gpus 64 -o yaml",
         expect![[r#"
-        job: red/new-gang
-        held: false
-        stops: []
-        refused:
-        - code: scattered
-          problem: >-
-            job red/new-gang wants 64 GPUs in one pod, but ams-yard, the best it may use,
-            has room for 24
-          remedy: ask for less, or see what `defrag` would move
-        --- ends with 1
-    "#]],
+            job: red/new-gang
+            held: false
+            stops: []
+            refused:
+            - code: beyond-pods
+              problem: >-
+                job red/new-gang wants 64 GPUs in one pod, but ams-yard, the largest, has 32
+                GPUs in all
+              remedy: divide the job, or build a larger pod
+            --- ends with 1
+        "#]],
     );
     let said = run(&desk, "place --tenant red --gpus 32 --explain -o json").ends(1).out;
     let said: Value = serde_json::from_str(&said).unwrap();
@@ -286,8 +295,13 @@ fn programs_get_the_same() {
 }
 
 #[test]
-fn a_job_that_was_applied_is_shown_where_it_is() {
-    let desk = desk("held", QUIET);
+fn a_job_is_shown_where_a_plan_would_put_it_and_where_it_is() {
+    let desk = desk(
+        "held",
+        &format!("{QUIET}Job a: {{tenant: red, gpus: 4}}\nJob z: {{tenant: red, gpus: 4}}"),
+    );
+    check(&desk, "place --job red/a", expect![[""]]);
+    check(&desk, "defrag --job red/z", expect![[""]]);
     run(&desk, "apply --to sim").ends(0);
     check(
         &desk,
@@ -317,12 +331,13 @@ fn whom_a_gang_would_stop_is_named() {
         &desk,
         "place --tenant red --gpus 16",
         expect![[r#"
-        --- told beside it
-        Job red/new-gang wants 16 GPUs in one pod, but rtm-quay, the best it may use, has room for 2.
-          Ask for less, or see what `defrag` would move.
-        Refused: 1 refusal, and nothing was done.
-        --- ends with 1
-    "#]],
+            --- told beside it
+            Job red/new-gang wants 16 GPUs in one pod, but ams-yard, the best it may use, has 0: the
+              others are used, and 0 of them rest.
+              Ask for less, delete a job in that pod, or add nodes.
+            Refused: 1 refusal, and nothing was done.
+            --- ends with 1
+        "#]],
     );
     check(
         &desk,
@@ -332,6 +347,7 @@ fn whom_a_gang_would_stop_is_named() {
               node  modules  interfaces  numa
               n3    1-8      0-7         0-1
               n4    1-8      0-7         0-1
+              P_Key 0x0003
             Stopped first
               job           gpus
               red/lab/idle    16  another tenant's: scrubbed before anybody gets them
@@ -342,32 +358,34 @@ fn whom_a_gang_would_stop_is_named() {
         &desk,
         "place --tenant red --gpus 32 --preempts own",
         expect![[r#"
-        --- told beside it
-        Job red/new-gang wants 32 GPUs in one pod, but rtm-quay, the best it may use, has room for 2.
-          Ask for less, or see what `defrag` would move.
-        Refused: 1 refusal, and nothing was done.
-        --- ends with 1
-    "#]],
+            --- told beside it
+            Job red/new-gang wants 32 GPUs in one pod, but ams-yard, the best it may use, has 0: the
+              others are used, and 0 of them rest.
+              Ask for less, delete a job in that pod, or add nodes.
+            Refused: 1 refusal, and nothing was done.
+            --- ends with 1
+        "#]],
     );
     check(
         &desk,
         "place --tenant red --gpus 32 --preempts others",
         expect![[r#"
-        red/new-gang would get, after others were stopped, 32 H100-80GB GPUs in pod ams-yard: 4 nodes below 2 leaves.
-          leaf    nodes
-          leaf-1      2
-          leaf-2      2
-          node  modules  interfaces  numa
-          n1    1-8      0-7         0-1
-          n2    1-8      0-7         0-1
-          n3    1-8      0-7         0-1
-          n4    1-8      0-7         0-1
-        Stopped first
-          job           gpus
-          red/lab/idle    16  another tenant's: scrubbed before anybody gets them
-          blue/spare      16  another tenant's: scrubbed before anybody gets them
-        --- ends with 0
-    "#]],
+            red/new-gang would get, after others were stopped, 32 H100-80GB GPUs in pod ams-yard: 4 nodes below 2 leaves.
+              leaf    nodes
+              leaf-1      2
+              leaf-2      2
+              node  modules  interfaces  numa
+              n1    1-8      0-7         0-1
+              n2    1-8      0-7         0-1
+              n3    1-8      0-7         0-1
+              n4    1-8      0-7         0-1
+              P_Key 0x0003
+            Stopped first
+              job           gpus
+              red/lab/idle    16  another tenant's: scrubbed before anybody gets them
+              blue/spare      16  another tenant's: scrubbed before anybody gets them
+            --- ends with 0
+        "#]],
     );
 }
 
@@ -482,6 +500,7 @@ fn jobs_without_a_place_are_counted() {
             red/new-gang would get 1 L40S-48GB GPU in pod rtm-quay: 1 node below leaf-9.
               node  modules  interfaces  numa
               q1    2        1           0
+              P_Key 0x0002
             --- told beside it
             1 other job of the documents found no place: red/large.
             --- ends with 0
@@ -497,12 +516,13 @@ fn moves_are_proposed_that_make_a_gang_fit() {
         &desk,
         "place --tenant red --gpus 8",
         expect![[r#"
-        --- told beside it
-        Job red/new-gang wants 8 GPUs in one pod, but rtm-quay, the best it may use, has room for 2.
-          Ask for less, or see what `defrag` would move.
-        Refused: 1 refusal, and nothing was done.
-        --- ends with 1
-    "#]],
+            --- told beside it
+            Job red/new-gang wants 8 GPUs in one pod, but of the 8 GPUs that are free in ams-yard, the
+              best it may use, 0 are in nodes or sets that fit.
+              Ask for less, or see what `defrag` would move.
+            Refused: 1 refusal, and nothing was done.
+            --- ends with 1
+        "#]],
     );
     check(
         &desk,
@@ -515,6 +535,7 @@ fn moves_are_proposed_that_make_a_gang_fit() {
             red/new-gang then would get 8 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
               node  modules  interfaces  numa
               n1    1-8      0-7         0-1
+              P_Key 0x0002
             --- ends with 0
         "#]],
     );
@@ -526,6 +547,7 @@ fn moves_are_proposed_that_make_a_gang_fit() {
             red/new-gang would get 4 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
               node  modules  interfaces  numa
               n1    5-8      4-7         1
+              P_Key 0x0002
             --- ends with 0
         "#]],
     );
@@ -549,10 +571,40 @@ fn moves_are_proposed_that_make_a_gang_fit() {
 #[test]
 fn what_no_document_can_ask_for_is_refused_too() {
     let desk = desk("refused", QUIET);
-    check(&desk, "place --tenant red --gpus 16385", expect![[""]]);
-    check(&desk, "place --tenant red --gpus 1 --product H200-141GB", expect![[""]]);
-    check(&desk, "place --tenant blue --slices 1x9g.90gb", expect![[""]]);
-    check(&desk, "place --tenant blue --slices 2x1g.10gb --site edge", expect![[""]]);
+    check(
+        &desk,
+        "place --tenant red --gpus 16385",
+        expect![[r#"
+        --- told beside it
+        Job red/new-gang asks for 16385 GPUs, more than the 16384 of the largest gang.
+          Divide the job into parts of at most 16384.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+    check(
+        &desk,
+        "place --tenant red --gpus 1 --product H200-141GB",
+        expect![[r#"
+        --- told beside it
+        Job red/new-gang wants GPUs of product H200-141GB, but the fleet has H100-80GB, L40S-48GB.
+          Name one of these, or none.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
+    check(
+        &desk,
+        "place --tenant blue --slices 1x9g.90gb",
+        expect![[r#"
+        --- told beside it
+        Job blue/new-gang wants slices of profile 9g.90gb, but where it may run GPUs can be cut into
+          1g.10gb, 1g.10gb+me, 1g.20gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb.
+          Name one of these, or none.
+        Refused: 1 refusal, and nothing was done.
+        --- ends with 1
+    "#]],
+    );
 }
 
 #[test]

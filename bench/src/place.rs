@@ -4,11 +4,12 @@ mod linear;
 mod town;
 mod trace;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bench::{Figure, Scale, Table, Times, timed};
-use model::{Generation, Job, Want};
-use plan::place::{Entry, Ground, Spot};
+use model::{Generation, Job, SwitchId, Want};
+use plan::place::{Entry, Ground};
 
 use linear::{Choice, Linear, Place};
 use town::{Chance, TRAY, Town};
@@ -55,7 +56,8 @@ struct Life<'a> {
     clocks: [Clock; 4],
     linear: Vec<(Duration, Duration)>,
     leaves: Vec<(usize, usize)>,
-    refused: u64,
+    /// How long it took to say no, and why.
+    refused: Vec<Duration>,
 }
 
 /// How long gangs of one kind took.
@@ -86,7 +88,7 @@ impl<'a> Life<'a> {
             ],
             linear: Vec::new(),
             leaves: Vec::new(),
-            refused: 0,
+            refused: Vec::new(),
         }
     }
 
@@ -95,12 +97,11 @@ impl<'a> Life<'a> {
     fn run(mut self) -> Self {
         let (mut fills, mut was_full) = (true, false);
         while self.entries.len() < ENTRIES {
-            let busy = u64::from(self.used) * 100 / self.gpus();
-            fills =
-                if fills { busy < u64::from(*BUSY.end()) } else { busy < u64::from(*BUSY.start()) };
+            let busy = self.busy();
+            fills = if fills { busy < *BUSY.end() } else { busy < *BUSY.start() };
             was_full |= !fills;
             if fills {
-                self.come(was_full && busy >= u64::from(*BUSY.start()));
+                self.come(was_full && BUSY.contains(&busy));
             } else {
                 self.go();
             }
@@ -108,10 +109,9 @@ impl<'a> Life<'a> {
         self
     }
 
-    fn gpus(&self) -> u64 {
-        let models = &self.town.fleet.node_models;
-        let nodes = self.town.fleet.nodes.iter();
-        nodes.map(|node| u64::from(models[node.model.index()].gpus)).sum()
+    /// How many of a hundred GPUs are in use.
+    fn busy(&self) -> u32 {
+        (u64::from(self.used) * 100 / u64::from(self.town.gpus)) as u32
     }
 
     /// Somebody asks; who asks for much waits until there is room, as long as the fleet is busy.
@@ -119,9 +119,7 @@ impl<'a> Life<'a> {
         self.number += 1;
         let job = self.town.job(self.number, &mut self.chance);
         while !self.place(&job, is_measured) {
-            self.refused += 1;
-            let busy = u64::from(self.used) * 100 / self.gpus();
-            if job.want != Want::Gpus(LARGE) || busy <= u64::from(*BUSY.start()) {
+            if job.want != Want::Gpus(LARGE) || self.busy() <= *BUSY.start() {
                 return;
             }
             (0..20).for_each(|_| self.make_way(job.terms.product.as_deref()));
@@ -133,17 +131,18 @@ impl<'a> Life<'a> {
             panic!("{} asks for what there is", job.name);
         };
         let (found, seeking) = timed(|| self.ground.seek(&ask));
-        let Ok(spot) = found else { return false };
+        let Ok(spot) = found else {
+            self.refused.push(seeking);
+            return false;
+        };
         let generation = Generation(self.number);
         let place: Place = self.ground.gpus(&spot).collect();
-        if is_measured {
-            self.look_beside(job, &spot, seeking);
-        }
         let (name, capacity) = (job.name.clone(), job.terms.capacity);
         let entry = Entry::Reserved { job: name.clone(), generation, capacity, spot };
         let entering = self.enter(entry);
         if is_measured {
             self.clock(job, seeking, entering);
+            self.look_beside(job, &place, seeking);
         }
         self.enter(Entry::Activated { job: name, generation });
         self.beside.change(job, &place, true);
@@ -154,11 +153,13 @@ impl<'a> Life<'a> {
 
     /// What a search without an index would have cost for the same answer, and whether there
     /// would have been fewer leaves.
-    fn look_beside(&mut self, job: &Job, spot: &Spot, seeking: Duration) {
+    fn look_beside(&mut self, job: &Job, place: &Place, seeking: Duration) {
         let is_large = job.want == Want::Gpus(LARGE);
         if is_large && job.terms.segment.is_none() {
             let fewest = self.beside.fewest_leaves(job);
-            self.leaves.extend(fewest.map(|fewest| (self.ground.leaves(spot).len(), fewest)));
+            let nodes = place.iter().map(|(node, _)| &self.town.fleet.nodes[node.index()]);
+            let leaves: BTreeSet<SwitchId> = nodes.map(|node| node.uplinks[0].leaf).collect();
+            self.leaves.extend(fewest.map(|fewest| (leaves.len(), fewest)));
         }
         if self.number.is_multiple_of(BESIDE) {
             let (found, searching) = timed(|| self.beside.seek(job));
@@ -235,8 +236,11 @@ impl<'a> Life<'a> {
         let name = format!("place: leaves of {LARGE} GPUs beside the fewest, {what}");
         let ratio = used as f64 / fewest as f64;
         table.add_at_most(&name, None, Figure::Times(ratio), Figure::Times(1.15));
-        let name = format!("place: gangs without room, {what}");
-        table.add(&name, None, Figure::Count(self.refused));
+        let refused = Times::new(self.refused.clone());
+        let name = format!("place: refuse a gang and say why, p50, {what}");
+        table.add(&name, None, refused.p50());
+        let name = format!("place: gangs refused, {what}");
+        table.add(&name, None, Figure::Count(refused.count() as u64));
     }
 }
 

@@ -56,10 +56,16 @@ impl Defrag {
         let intent = self.documents.load()?;
         let job = self.wanted.job(&intent)?;
         let ledger = self.state.ledger()?;
-        let standing = Standing::new(intent, &ledger, Some(&job.name))?;
+        let standing = Standing::new(intent, &ledger)?;
         let ground = standing.ground();
-        let ask = ground.ask(&job).map_err(|refusal| Stop::plan(vec![refusal]))?;
-        let way = ground.defrag(&ask, &standing.asks().collect()).map_err(|why| no_way(&why))?;
+        let way = match ground.live(&job.name) {
+            Some(gang) => Way { moves: Vec::new(), spot: gang.spot.clone() },
+            None => {
+                let ask = ground.ask(&job).map_err(|refusal| Stop::plan(vec![refusal]))?;
+                let asks = standing.asks().collect();
+                ground.defrag(&ask, &asks).map_err(|why| no_way(&why))?
+            }
+        };
         let answer = Answer::of(job.name.to_string(), &way, &standing);
         match self.output.format {
             Format::Text => answer.write(out)?,

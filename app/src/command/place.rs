@@ -1,6 +1,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use model::{Job, JobName};
 use plan::place::{Explained, Preemption, Step, Tried, Victim};
 use serde::Serialize;
 
@@ -37,7 +38,7 @@ pub(crate) struct Place {
     documents: Documents,
     #[command(flatten)]
     wanted: Wanted,
-    /// Show what each constraint leaves, and the best place at each level
+    /// Show what each constraint leaves, and the best place at each level, for a gang that has none
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -83,11 +84,12 @@ impl Place {
         let intent = self.documents.load()?;
         let job = self.wanted.job(&intent)?;
         let ledger = self.state.ledger()?;
-        let standing = Standing::new(intent, &ledger, Some(&job.name))?;
+        let standing = Standing::new(intent, &ledger)?;
         let ground = standing.ground();
         let view = |spot| SpotView::of(ground, &standing.intent.fleet, spot);
         if let Some(gang) = ground.live(&job.name) {
-            let answer = Answer::new(job.name.to_string(), true, Some(view(&gang.spot)));
+            let held = ledger.jobs().contains_key(&job.name);
+            let answer = Answer::new(job.name.to_string(), held, Some(view(&gang.spot)));
             self.write(&answer, out)?;
             return Ok(Ended::Done);
         }
@@ -99,13 +101,13 @@ impl Place {
                 answer.place = Some(view(&spot));
                 answer.stops = victims.iter().map(Stopped::of).collect();
                 self.write(&answer, out)?;
-                self.tell_waiting(&standing);
+                self.tell_waiting(&standing, &job);
                 Ok(Ended::Done)
             }
             Err(refusal) if self.output.format == Format::Text => {
                 self.write(&answer, out)?;
                 out.flush()?;
-                self.tell_waiting(&standing);
+                self.tell_waiting(&standing, &job);
                 Err(Stop::plan(vec![refusal]))
             }
             Err(refusal) => {
@@ -124,11 +126,12 @@ impl Place {
     }
 
     /// A job that waits holds nothing, so others may get what it hopes for.
-    fn tell_waiting(&self, standing: &Standing) {
-        if self.output.format == Format::Text && !standing.waiting.is_empty() {
-            let jobs = standing.waiting.iter().map(|(job, _)| job);
-            let waiting = plural(standing.waiting.len(), "other job");
-            let line = format!("{waiting} of the documents found no place: {}.", some(jobs, 3));
+    fn tell_waiting(&self, standing: &Standing, but: &Job) {
+        let waiting = standing.waiting.iter().map(|(job, _)| job);
+        let others: Vec<&JobName> = waiting.filter(|job| **job != but.name).collect();
+        if self.output.format == Format::Text && !others.is_empty() {
+            let waiting = plural(others.len(), "other job");
+            let line = format!("{waiting} of the documents found no place: {}.", some(others, 3));
             words::aside(format_args!("{NOTE}{line}{NOTE:#}"));
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use intent::Source;
 use intent::generate::{self, Wish};
 use model::{
-    Apart, ApartLevel, Capacity, Fleet, Grade, Job, Quotas, Tenant, TenantName, Terms,
+    Apart, ApartLevel, Capacity, Fleet, Grade, Job, Node, Quotas, Tenant, TenantName, Terms,
     TrafficClass, VersionPolicy, Want,
 };
 use smol_str::SmolStr;
@@ -15,6 +15,7 @@ use smol_str::SmolStr;
 pub(crate) struct Town {
     pub(crate) fleet: Arc<Fleet>,
     pub(crate) tenants: BTreeMap<TenantName, Tenant>,
+    pub(crate) gpus: u32,
     names: Vec<TenantName>,
 }
 
@@ -47,7 +48,9 @@ impl Town {
         let tenants: Vec<Tenant> = (0..TENANTS).map(tenant).collect();
         let names = tenants.iter().map(|tenant| tenant.name.clone()).collect();
         let tenants = tenants.into_iter().map(|tenant| (tenant.name.clone(), tenant)).collect();
-        Self { fleet: Arc::new(fleet), tenants, names }
+        let each = |node: &Node| u32::from(fleet.node_models[node.model.index()].gpus);
+        let gpus = fleet.nodes.iter().map(each).sum();
+        Self { fleet: Arc::new(fleet), tenants, gpus, names }
     }
 
     /// Half of all name what they need, each product as often as there is of it.
@@ -85,7 +88,7 @@ impl Town {
         let product = self.product(gpus, chance);
         let terms = Terms {
             // 16 of the 18 trays of a rack, so that two may fail.
-            segment: (product == Some(TRAY) && gpus % 64 == 0).then_some(16),
+            segment: (product == Some(TRAY) && gpus.is_multiple_of(64)).then_some(16),
             product: product.map(SmolStr::new_static),
             capacity,
             ..Terms::default()

@@ -44,6 +44,9 @@ impl Bounds {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     words: Vec<u64>,
+    /// No word before this one has a number that is free: numbers are leased from below, so that
+    /// a walk from the start would pass all that are held.
+    full: usize,
 }
 
 impl Numbers {
@@ -58,12 +61,16 @@ impl Numbers {
             self.words.resize(word + 1, 0);
         }
         self.words[word] |= bit;
+        while self.words.get(self.full) == Some(&u64::MAX) {
+            self.full += 1;
+        }
     }
 
     pub(crate) fn give_back(&mut self, number: u16) {
         let (word, bit) = place(number);
         if let Some(held) = self.words.get_mut(word) {
             *held &= !bit;
+            self.full = word.min(self.full);
         }
     }
 
@@ -72,15 +79,16 @@ impl Numbers {
         all: impl Fn() -> I,
         range: &RangeInclusive<u16>,
     ) -> Option<u16> {
-        let words = place(*range.start()).0..=place(*range.end()).0;
+        let full = all().map(|one| one.full).max().unwrap_or(0);
+        let words = place(*range.start()).0.max(full)..=place(*range.end()).0;
         lowest_free(words, range, |word| all().fold(0, |held, one| held | one.word(word)))
     }
 
     /// The lowest number of the range that nobody holds: which one is free depends on nothing
     /// but what is held, so the same ledger always leases the same number.
     pub(crate) fn lowest_free(&self, range: &RangeInclusive<u16>) -> Option<u16> {
-        let words = place(*range.start()).0..=place(*range.end()).0;
-        lowest_free(words, range, |word| self.word(word))
+        let first = place(*range.start()).0.max(self.full);
+        lowest_free(first..=place(*range.end()).0, range, |word| self.word(word))
     }
 
     fn word(&self, at: usize) -> u64 {

@@ -43,7 +43,7 @@ pub enum Refusal {
     )]
     Bound { job: JobName, wanted: Amount, best: Name, left: u32, by: Binding },
     #[error(
-        "job {job} wants {wanted} in one pod, but {largest}, the largest, has {gpus} GPUs in all"
+        "job {job} wants {wanted} in one pod, but {largest}, the largest it may use, has {gpus} GPUs in all"
     )]
     BeyondPods { job: JobName, wanted: Amount, largest: Name, gpus: u64 },
     #[error(

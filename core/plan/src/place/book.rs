@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use model::{Capacity, Generation, Health, JobName, Name, NodeId};
 
@@ -173,7 +174,13 @@ impl Gang {
 
 /// A gang of this ground.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) struct GangId(u32);
+pub(crate) struct GangId(NonZeroU32);
+
+impl GangId {
+    const fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// All gangs.
 #[derive(Clone, Debug, Default)]
@@ -188,7 +195,7 @@ pub(crate) struct Gangs {
 
 impl Gangs {
     pub(crate) fn at(&self, id: GangId) -> Option<&Gang> {
-        self.list.get(id.0 as usize)?.as_ref()
+        self.list.get(id.index())?.as_ref()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Gang> {
@@ -222,13 +229,20 @@ impl Gangs {
         self.by_job.range(of_job(0)..=of_job(u64::MAX)).map(|(_, &id)| id)
     }
 
+    fn last_of(&self, tenant: TenantKey, job: &JobName) -> Option<&Gang> {
+        let latest = (tenant, job.name.clone(), Generation(u64::MAX));
+        let ((of, name, _), &id) = self.by_job.range(..=latest).next_back()?;
+        if *of == tenant && *name == job.name { self.at(id) } else { None }
+    }
+
     fn add(&mut self, gang: Gang) -> GangId {
-        let id = self.unused.pop().unwrap_or(GangId(self.list.len() as u32));
+        let fresh = || GangId(NonZeroU32::MIN.saturating_add(self.list.len() as u32));
+        let id = self.unused.pop().unwrap_or_else(fresh);
         if gang.is_live() {
             self.held[class_index(gang.capacity)] += u64::from(gang.gpus);
         }
         self.by_job.insert((gang.tenant, gang.job.name.clone(), gang.generation), id);
-        match self.list.get_mut(id.0 as usize) {
+        match self.list.get_mut(id.index()) {
             Some(place) => *place = Some(gang),
             None => self.list.push(Some(gang)),
         }
@@ -237,18 +251,18 @@ impl Gangs {
 
     /// Takes out what a gang holds, so that it can be read while the ground changes.
     fn take_spot(&mut self, id: GangId) -> Spot {
-        let gang = self.list.get_mut(id.0 as usize).and_then(Option::as_mut);
+        let gang = self.list.get_mut(id.index()).and_then(Option::as_mut);
         gang.map(|gang| std::mem::take(&mut gang.spot)).unwrap_or_default()
     }
 
     fn put_spot(&mut self, id: GangId, spot: Spot) {
-        if let Some(gang) = self.list.get_mut(id.0 as usize).and_then(Option::as_mut) {
+        if let Some(gang) = self.list.get_mut(id.index()).and_then(Option::as_mut) {
             gang.spot = spot;
         }
     }
 
     fn set_state(&mut self, id: GangId, state: State) {
-        if let Some(gang) = self.list.get_mut(id.0 as usize).and_then(Option::as_mut) {
+        if let Some(gang) = self.list.get_mut(id.index()).and_then(Option::as_mut) {
             let (was_live, gpus) = (gang.is_live(), u64::from(gang.gpus));
             gang.state = state;
             if was_live && !gang.is_live() {
@@ -258,7 +272,7 @@ impl Gangs {
     }
 
     fn remove(&mut self, id: GangId) -> Option<Gang> {
-        let gang = self.list.get_mut(id.0 as usize)?.take()?;
+        let gang = self.list.get_mut(id.index())?.take()?;
         if gang.is_live() {
             self.held[class_index(gang.capacity)] -= u64::from(gang.gpus);
         }
@@ -325,7 +339,7 @@ impl Ground {
         let Some(tenant) = self.people.key(&job.tenant) else {
             return Err(Wrong::TenantUnknown { job: job.clone() });
         };
-        let last = self.gangs.ids_of(tenant, job).last().and_then(|id| self.gangs.at(id));
+        let last = self.gangs.last_of(tenant, job);
         if let Some(held) = last.filter(|held| held.is_live() || held.generation >= generation) {
             if held.generation == generation && held.spot == *spot {
                 return Ok(Entered::Already);
@@ -474,7 +488,7 @@ impl Ground {
     ) -> Result<(), Wrong> {
         let node = part.node;
         let at = &self.nodes[node.index()];
-        if !at.is_usable() || part.gpus & !at.free != 0 {
+        if !at.is_usable() || part.gpus & !self.free(node) != 0 {
             return Err(Wrong::Taken { job: job(), node });
         }
         if !self.map.shape_of(node).is_set(part.gpus) {

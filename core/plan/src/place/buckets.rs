@@ -1,62 +1,70 @@
 /// Members `0..size`, each in at most one numbered bucket, found from the fullest or the
-/// emptiest bucket without looking at the others.
+/// emptiest bucket without looking at the others. All of it lies in three arrays, because what a
+/// change costs is how much memory it touches.
 #[derive(Clone, Debug)]
 pub(crate) struct Buckets {
-    buckets: Vec<Members>,
+    /// For each bucket the bits of its members.
+    words: Vec<u64>,
+    /// For each bucket a bit for each of those words that is not zero.
+    summary: Vec<u64>,
     /// A bit for each bucket that has members.
     filled: Vec<u64>,
-    size: u32,
-}
-
-/// A set of small numbers with a summary: a bit for each word that is not zero.
-#[derive(Clone, Debug, Default)]
-struct Members {
-    words: Vec<u64>,
-    summary: Vec<u64>,
-    count: u32,
+    words_each: usize,
+    summary_each: usize,
+    count: usize,
 }
 
 impl Buckets {
     pub(crate) fn new(buckets: usize, size: u32) -> Self {
+        let words_each = (size as usize).div_ceil(64);
+        let summary_each = words_each.div_ceil(64);
         Self {
-            buckets: vec![Members::default(); buckets],
+            words: vec![0; buckets * words_each],
+            summary: vec![0; buckets * summary_each],
             filled: vec![0; buckets.div_ceil(64)],
-            size,
+            words_each,
+            summary_each,
+            count: buckets,
         }
     }
 
     pub(crate) fn insert(&mut self, bucket: usize, member: u32) {
-        let members = &mut self.buckets[bucket];
-        if members.words.is_empty() {
-            // Most buckets are never used: memory comes with the first member.
-            let words = (self.size as usize).div_ceil(64);
-            members.words = vec![0; words];
-            members.summary = vec![0; words.div_ceil(64)];
-        }
-        members.insert(member);
+        let word = member as usize / 64;
+        let at = &mut self.words[bucket * self.words_each + word];
+        debug_assert!(*at & (1 << (member % 64)) == 0, "{member} is in the bucket already");
+        *at |= 1 << (member % 64);
+        self.summary[bucket * self.summary_each + word / 64] |= 1 << (word % 64);
         self.filled[bucket / 64] |= 1 << (bucket % 64);
     }
 
     pub(crate) fn remove(&mut self, bucket: usize, member: u32) {
-        let members = &mut self.buckets[bucket];
-        members.remove(member);
-        if members.count == 0 {
+        let word = member as usize / 64;
+        let at = &mut self.words[bucket * self.words_each + word];
+        debug_assert!(*at & (1 << (member % 64)) != 0, "{member} is not in the bucket");
+        *at &= !(1 << (member % 64));
+        if *at != 0 {
+            return;
+        }
+        let summary =
+            &mut self.summary[bucket * self.summary_each..(bucket + 1) * self.summary_each];
+        summary[word / 64] &= !(1 << (word % 64));
+        if summary.iter().all(|bits| *bits == 0) {
             self.filled[bucket / 64] &= !(1 << (bucket % 64));
         }
     }
 
     /// Members of this bucket and those above it, lowest bucket first, lowest number first.
     pub(crate) fn upwards(&self, from: usize) -> impl Iterator<Item = (usize, u32)> {
-        let mut bucket = self.filled_from(from);
+        let mut bucket = first_bit(&self.filled, from);
         let mut next = 0;
         std::iter::from_fn(move || {
             loop {
                 let at = bucket?;
-                if let Some(member) = self.buckets[at].first_from(next) {
+                if let Some(member) = self.first_from(at, next) {
                     next = member + 1;
                     return Some((at, member));
                 }
-                bucket = self.filled_from(at + 1);
+                bucket = first_bit(&self.filled, at + 1);
                 next = 0;
             }
         })
@@ -64,12 +72,12 @@ impl Buckets {
 
     /// Members of all buckets but the first, highest bucket first, lowest number first.
     pub(crate) fn downwards(&self) -> impl Iterator<Item = (usize, u32)> {
-        let mut bucket = self.filled_below(self.buckets.len());
+        let mut bucket = self.filled_below(self.count);
         let mut next = 0;
         std::iter::from_fn(move || {
             loop {
                 let at = bucket.filter(|&bucket| bucket > 0)?;
-                if let Some(member) = self.buckets[at].first_from(next) {
+                if let Some(member) = self.first_from(at, next) {
                     next = member + 1;
                     return Some((at, member));
                 }
@@ -77,10 +85,6 @@ impl Buckets {
                 next = 0;
             }
         })
-    }
-
-    fn filled_from(&self, from: usize) -> Option<usize> {
-        first_bit(&self.filled, from)
     }
 
     fn filled_below(&self, below: usize) -> Option<usize> {
@@ -94,37 +98,17 @@ impl Buckets {
             bits = self.filled[word];
         }
     }
-}
 
-impl Members {
-    fn insert(&mut self, member: u32) {
-        let word = member as usize / 64;
-        let bit = 1 << (member % 64);
-        debug_assert!(self.words[word] & bit == 0, "{member} is in the bucket already");
-        self.words[word] |= bit;
-        self.summary[word / 64] |= 1 << (word % 64);
-        self.count += 1;
-    }
-
-    fn remove(&mut self, member: u32) {
-        let word = member as usize / 64;
-        let bit = 1 << (member % 64);
-        debug_assert!(self.words[word] & bit != 0, "{member} is not in the bucket");
-        self.words[word] &= !bit;
-        if self.words[word] == 0 {
-            self.summary[word / 64] &= !(1 << (word % 64));
-        }
-        self.count -= 1;
-    }
-
-    fn first_from(&self, from: u32) -> Option<u32> {
+    fn first_from(&self, bucket: usize, from: u32) -> Option<u32> {
+        let words = &self.words[bucket * self.words_each..(bucket + 1) * self.words_each];
         let word = from as usize / 64;
-        let rest = self.words.get(word)? & (u64::MAX << (from % 64));
+        let rest = words.get(word)? & (u64::MAX << (from % 64));
         if rest != 0 {
             return Some(word as u32 * 64 + rest.trailing_zeros());
         }
-        let word = first_bit(&self.summary, word + 1)?;
-        Some(word as u32 * 64 + self.words[word].trailing_zeros())
+        let summary = &self.summary[bucket * self.summary_each..(bucket + 1) * self.summary_each];
+        let word = first_bit(summary, word + 1)?;
+        Some(word as u32 * 64 + words[word].trailing_zeros())
     }
 }
 

@@ -117,7 +117,7 @@ impl Ground {
             (u64::from(resting.count_ones()), Use::Resting),
         ];
         let all = self.map.shape_of(node).all();
-        let free = if at.is_usable() { at.free } else { 0 };
+        let free = if at.is_usable() { self.free(node) } else { 0 };
         uses.push((u64::from((all & !held & !free).count_ones()), Use::Unusable));
         let free = u64::from(free.count_ones());
         let switch = self.map.nodes[node.index()].switch;
@@ -132,9 +132,8 @@ impl Ground {
 
     /// GPUs that are held only by gangs that end.
     fn resting_on(&self, node: NodeId) -> u64 {
-        let at = &self.nodes[node.index()];
         let rests = |id| self.gangs.at(id).is_some_and(|gang| gang.state > State::Active);
-        if let Some(gang) = at.whole {
+        if let Some(gang) = self.wholes[node.index()] {
             return if rests(gang) { self.map.shape_of(node).all() } else { 0 };
         }
         let Some(parted) = self.parted[node.index()].as_deref() else {

@@ -19,6 +19,9 @@ pub struct Ground {
     pub(crate) people: People,
     pub(crate) gangs: Gangs,
     pub(crate) nodes: Vec<NodeAt>,
+    /// The gang that holds all of a node. They stand by themselves, so that a large gang touches
+    /// little memory.
+    pub(crate) wholes: Vec<Option<GangId>>,
     /// Who is on the nodes that are not held as a whole.
     pub(crate) parted: Vec<Option<Box<Parted>>>,
     /// The nodes of each block that are usable and empty.
@@ -38,12 +41,10 @@ pub struct Ground {
 /// What is known of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NodeAt {
-    /// GPUs that nobody holds and that are not in quarantine.
-    pub(crate) free: u64,
+    /// GPUs that no part of it holds and that are not in quarantine.
+    free: u64,
     /// GPUs that nobody may get, held or not.
     pub(crate) quarantined: u64,
-    /// The gang that holds all of it.
-    pub(crate) whole: Option<GangId>,
     pub(crate) health: Health,
     pub(crate) is_lost: bool,
 }
@@ -139,6 +140,7 @@ impl Ground {
         let mut ground = Self {
             gangs: Gangs::default(),
             nodes: Vec::with_capacity(map.nodes.len()),
+            wholes: vec![None; map.nodes.len()],
             parted: vec![None; map.nodes.len()],
             blocks: vec![0; map.blocks.len()],
             leaves: vec![0; map.leaves.len()],
@@ -154,7 +156,6 @@ impl Ground {
             ground.nodes.push(NodeAt {
                 free: ground.map.shapes[on.model.index()].all(),
                 quarantined: 0,
-                whole: None,
                 health: node.health,
                 is_lost: false,
             });
@@ -190,16 +191,14 @@ impl Ground {
         let map = Arc::clone(&self.map);
         let empty = mask & self.blocks[block as usize];
         for node in map.nodes_in(block, mask & !empty) {
-            self.change(node, |ground| ground.nodes[node.index()].whole = Some(gang));
+            self.change(node, |ground| ground.wholes[node.index()] = Some(gang));
         }
         let leaf = map.blocks[block as usize].leaf;
         let switch = map.leaves[leaf as usize].switch;
         let gpus = map.shape(map.blocks[block as usize].pool).gpus();
         self.delist_leaves(switch);
         for node in map.nodes_in(block, empty) {
-            let at = &mut self.nodes[node.index()];
-            at.whole = Some(gang);
-            at.free = 0;
+            self.wholes[node.index()] = Some(gang);
         }
         self.blocks[block as usize] &= !empty;
         self.leaves[leaf as usize] -= empty.count_ones();
@@ -216,10 +215,8 @@ impl Ground {
         self.delist_leaves(switch);
         let mut empty = 0;
         for (node, bit) in map.nodes_in(block, mask).zip(bits(mask)) {
-            let all = map.shape_of(node).all();
-            let at = &mut self.nodes[node.index()];
-            at.whole = None;
-            at.free = all & !at.quarantined;
+            self.wholes[node.index()] = None;
+            let at = &self.nodes[node.index()];
             if at.is_usable() {
                 self.idle += u64::from(at.free.count_ones());
                 empty |= u64::from(at.quarantined == 0) << bit;
@@ -240,16 +237,14 @@ impl Ground {
         self.delist_leaves(switch);
         self.delist(node);
         change(self);
-        let on = self.map.nodes[node.index()];
         let all = self.map.shape_of(node).all();
-        let held = self.held(node);
+        let held = self.held_in_parts(node);
         let at = &mut self.nodes[node.index()];
         at.free = all & !held & !at.quarantined;
         if self.parted[node.index()].as_ref().is_some_and(|parted| parted.is_empty()) {
             self.parted[node.index()] = None;
         }
         self.list(node);
-        debug_assert!(on.switch == switch, "a node stays below its switch");
         self.list_leaves(switch);
     }
 
@@ -275,10 +270,21 @@ impl Ground {
 
     /// The GPUs of a node that somebody holds.
     pub(crate) fn held(&self, node: NodeId) -> u64 {
-        let at = &self.nodes[node.index()];
-        if at.whole.is_some() {
-            return self.map.shape_of(node).all();
+        match self.wholes[node.index()] {
+            Some(_) => self.map.shape_of(node).all(),
+            None => self.held_in_parts(node),
         }
+    }
+
+    /// The GPUs of a node that nobody holds and that are not in quarantine.
+    pub(crate) fn free(&self, node: NodeId) -> u64 {
+        match self.wholes[node.index()] {
+            Some(_) => 0,
+            None => self.nodes[node.index()].free,
+        }
+    }
+
+    fn held_in_parts(&self, node: NodeId) -> u64 {
         let parted = self.parted[node.index()].as_deref();
         let whole = parted.into_iter().flat_map(|parted| &parted.gangs).map(|&(_, gpus)| gpus);
         let sliced = parted.into_iter().flat_map(|parted| parted.sliced.keys());
@@ -287,7 +293,7 @@ impl Ground {
 
     /// The gangs on a node, each as often as it holds something there.
     pub(crate) fn gangs_on(&self, node: NodeId) -> impl Iterator<Item = &Gang> {
-        let whole = self.nodes[node.index()].whole;
+        let whole = self.wholes[node.index()];
         let parted = self.parted[node.index()].as_deref();
         let parts = parted.into_iter().flat_map(|parted| &parted.gangs).map(|&(gang, _)| gang);
         let sliced = parted.into_iter().flat_map(|parted| parted.sliced.values());
@@ -457,7 +463,7 @@ impl Ground {
     /// On which list a node belongs.
     fn listed(&self, node: NodeId) -> Listed {
         let at = &self.nodes[node.index()];
-        if !at.is_usable() || at.whole.is_some() {
+        if !at.is_usable() || self.wholes[node.index()].is_some() {
             return Listed::Nowhere;
         }
         let rank = || self.map.shape_of(node).rank(at.free);
@@ -472,9 +478,8 @@ impl Ground {
 
     fn list(&mut self, node: NodeId) {
         let on = self.map.nodes[node.index()];
-        let at = &self.nodes[node.index()];
-        if at.is_usable() {
-            self.idle += u64::from(at.free.count_ones());
+        if self.nodes[node.index()].is_usable() {
+            self.idle += u64::from(self.free(node).count_ones());
         }
         let listed = self.listed(node);
         let pool = &mut self.pools[on.pool as usize];
@@ -495,9 +500,8 @@ impl Ground {
 
     fn delist(&mut self, node: NodeId) {
         let on = self.map.nodes[node.index()];
-        let at = &self.nodes[node.index()];
-        if at.is_usable() {
-            self.idle -= u64::from(at.free.count_ones());
+        if self.nodes[node.index()].is_usable() {
+            self.idle -= u64::from(self.free(node).count_ones());
         }
         let listed = self.listed(node);
         let pool = &mut self.pools[on.pool as usize];

@@ -130,7 +130,7 @@ impl Ground {
     }
 
     fn domains_of(&self, nics: &[NicRef]) -> Vec<u32> {
-        self.only_domains(nics.iter().map(|nic| self.map.nodes[nic.node.index()].block).collect())
+        self.only_domains(nics.iter().map(|nic| self.map.nodes[nic.node.index()].block))
     }
 
     /// The blocks of a place whose nodes NVLink joins.
@@ -139,12 +139,12 @@ impl Ground {
         let stretches = spot.stretches.iter().map(|stretch| stretch.block);
         let parts = spot.parts.iter().map(|part| of_node(part.node));
         let slices = spot.slices.iter().map(|slice| of_node(slice.node));
-        self.only_domains(stretches.chain(parts).chain(slices).collect())
+        self.only_domains(stretches.chain(parts).chain(slices))
     }
 
-    fn only_domains(&self, mut blocks: Vec<u32>) -> Vec<u32> {
+    fn only_domains(&self, blocks: impl Iterator<Item = u32>) -> Vec<u32> {
         let pool = |block: u32| &self.map.pools[self.map.blocks[block as usize].pool as usize];
-        blocks.retain(|&block| pool(block).has_domains);
+        let mut blocks: Vec<u32> = blocks.filter(|&block| pool(block).has_domains).collect();
         blocks.sort_unstable();
         blocks.dedup();
         blocks

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use model::{
     ApartLevel, Capacity, Grade, Quotas, Tenant, TenantName, VersionPolicy, Versions,
@@ -25,6 +26,8 @@ pub(crate) struct People {
     list: Vec<Person>,
     /// GPUs that are reserved and not used, of all tenants together.
     kept: u64,
+    /// The nodes whose software is good enough, by what of it is.
+    good: BTreeMap<Vec<bool>, Arc<Vec<u64>>>,
 }
 
 /// One tenant.
@@ -38,8 +41,8 @@ pub(crate) struct Person {
     pub(crate) jurisdictions: Vec<SmolStr>,
     /// Whether each software of the map is good enough.
     pub(crate) software: Vec<bool>,
-    /// Whether any is not.
-    pub(crate) is_picky: bool,
+    /// The nodes of each block whose software is; one list for all tenants that demand the same.
+    pub(crate) good: Arc<Vec<u64>>,
     /// The pools under a law it accepts.
     pub(crate) pools: Vec<u32>,
     /// Whom it must stay away from, and where: its own words and theirs.
@@ -142,6 +145,7 @@ impl People {
         if keeper == Some(key) {
             self.kept += tenant.quotas.reserved.map_or(0, u64::from);
         }
+        let good = self.good_nodes(map, &software);
         self.list.push(Person {
             name: tenant.name.clone(),
             grade: tenant.grade,
@@ -149,7 +153,7 @@ impl People {
             quotas: tenant.quotas,
             versions: tenant.versions.clone(),
             jurisdictions: tenant.jurisdictions.clone(),
-            is_picky: software.contains(&false),
+            good,
             software,
             pools: lawful(map, &tenant.jurisdictions),
             apart: Vec::new(),
@@ -161,6 +165,17 @@ impl People {
         });
         self.keys.insert(tenant.name.clone(), key);
         key
+    }
+
+    fn good_nodes(&mut self, map: &Map, software: &[bool]) -> Arc<Vec<u64>> {
+        let nodes = || {
+            let good = map.blocks.iter().map(|block| {
+                let good = block.software.iter().filter(|(class, _)| software[usize::from(*class)]);
+                good.fold(0, |mask, (_, nodes)| mask | nodes)
+            });
+            Arc::new(good.collect())
+        };
+        Arc::clone(self.good.entry(software.to_vec()).or_insert_with(nodes))
     }
 
     /// GPUs that are kept for the reservations of others.

@@ -201,7 +201,7 @@ impl<'a> Seek<'a> {
     }
 
     fn part_of(&self, node: NodeId, size: u32) -> Option<FoundPart> {
-        let free = self.ground.nodes[node.index()].free;
+        let free = self.ground.free(node);
         let gpus = self.ground.map.shape_of(node).best(free, size)?;
         let cost = (ON_A_PARTED_NODE, free.count_ones() - size);
         Some(FoundPart { part: Part { node, gpus }, cost })
@@ -351,6 +351,15 @@ impl<'a> Seek<'a> {
             stretches.push(Stretch { block, nodes });
             return;
         }
+        if left >= self.room_in(blocks.clone(), segment) {
+            let all = blocks.map(|block| (block, self.eligible(block)));
+            let rooms = all.map(|(block, nodes)| Stretch {
+                block,
+                nodes: lowest(nodes, whole_segments(nodes, segment)),
+            });
+            stretches.extend(rooms.filter(|stretch| stretch.nodes != 0));
+            return;
+        }
         let mut rooms: Vec<(u32, u32)> = blocks
             .map(|block| (whole_segments(self.eligible(block), segment), block))
             .filter(|&(room, _)| room > 0)
@@ -391,7 +400,7 @@ impl<'a> Seek<'a> {
         let on = &self.ground.map.nodes[node.index()];
         let is_empty = self.ground.blocks[on.block as usize] & (1 << on.bit) != 0;
         at.is_usable()
-            && at.whole.is_none()
+            && self.ground.wholes[node.index()].is_none()
             && !is_empty
             && self.ground.may_join_node(node, self.key)
     }
@@ -403,13 +412,7 @@ impl<'a> Seek<'a> {
 
     /// The empty nodes of a block whose software is good enough.
     pub(crate) fn eligible(&self, block: u32) -> u64 {
-        let empty = self.ground.blocks[block as usize];
-        if !self.person.is_picky {
-            return empty;
-        }
-        let software = self.ground.map.blocks[block as usize].software.iter();
-        let good = software.filter(|(class, _)| self.person.software[usize::from(*class)]);
-        empty & good.fold(0, |mask, (_, nodes)| mask | nodes)
+        self.ground.blocks[block as usize] & self.person.good[block as usize]
     }
 
     /// Whether software, neighbours below the leaf and on the node are as the tenant wants.

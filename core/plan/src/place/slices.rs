@@ -126,7 +126,7 @@ impl Ground {
             let taken = || Wrong::Taken { job: job(), node };
             let at = &self.nodes[node.index()];
             let held = self.cuts_at(node, gpu);
-            let is_there = held.is_some() || at.free & (1 << gpu) != 0;
+            let is_there = held.is_some() || self.free(node) & (1 << gpu) != 0;
             if !at.is_usable() || at.quarantined & (1 << gpu) != 0 || !is_there {
                 return Err(taken());
             }
@@ -259,7 +259,7 @@ impl Seek<'_> {
     ) -> Option<(NodeId, u16, u8)> {
         let shape = self.ground.map.shape(pool);
         let again = draft.opened.iter().find_map(|(&node, &opened)| {
-            let free = self.ground.nodes[node.index()].free & !opened;
+            let free = self.ground.free(node) & !opened;
             Some((node, shape.best(free, 1)?))
         });
         let (node, gpu) = again.or_else(|| {

@@ -268,7 +268,7 @@ impl Ground {
 
     /// How many GPUs of a node nobody has; for slices also those that are cut.
     fn free_on(&self, ask: &Ask, node: NodeId) -> u32 {
-        let free = self.nodes[node.index()].free.count_ones();
+        let free = self.free(node).count_ones();
         match ask.size {
             Size::Slices { .. } => {
                 let sliced = self.parted[node.index()].as_deref().map_or(0, |at| at.sliced.len());
@@ -281,16 +281,16 @@ impl Ground {
     /// How many GPUs of a node are of use to the gang: all of an empty one, or what one of its
     /// sets gives to a gang that needs less than a node.
     fn fitting_on(&self, ask: &Ask, node: NodeId) -> u32 {
-        let at = &self.nodes[node.index()];
+        let free = self.free(node);
         let shape = self.map.shape_of(node);
-        if at.free == shape.all() {
+        if free == shape.all() {
             return shape.gpus();
         }
         match ask.size {
             Size::Slices { .. } => self.free_on(ask, node),
             Size::Gpus(gpus) => match gpus % shape.gpus() {
                 0 => 0,
-                rest => shape.best(at.free, rest).map_or(0, u64::count_ones),
+                rest => shape.best(free, rest).map_or(0, u64::count_ones),
             },
         }
     }

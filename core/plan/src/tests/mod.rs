@@ -1,6 +1,7 @@
 //! What the room promises, held by stories and by random traces.
 
 mod contradictions;
+mod keys;
 mod properties;
 mod refusals;
 mod stories;

@@ -288,7 +288,7 @@ fn versions_forbid() {
               remedy: bring driver of n1 up to date, or choose another node
             version-forbids: job safe/c needs secure-boot on, but node n2 has off
               remedy: bring secure-boot of n2 up to date, or choose another node
-            versions-bind: job blue/b wants 1 GPUs in one pod, but p1, the best it may use, has 0: it needs driver 560, but node n1 has 550.9
+            versions-bind: job blue/b wants 1 GPU in one pod, but p1, the best it may use, has 0: it needs driver 560, but node n1 has 550.9
               remedy: bring driver of n1 and others up to date, or ask for less
         "#]],
     );
