@@ -2,7 +2,7 @@
 
 use intent::Intent;
 use model::{Job, JobName, Want};
-use plan::place::{Ask, Ground};
+use plan::place::{Ask, Ground, Spot};
 use plan::{Ledger, Planner};
 
 use crate::ending::Stop;
@@ -38,6 +38,14 @@ impl Standing {
     /// The ground with all of them on it.
     pub(crate) fn ground(&self) -> &Ground {
         self.planner.ground()
+    }
+
+    /// Where a job is that found its place, with the numbers of its lease.
+    pub(crate) fn spot(&self, job: &JobName) -> Option<Spot> {
+        let gang = self.ground().live(job)?;
+        let lease = self.planner.ledger().jobs().get(job);
+        let keys = lease.map_or(gang.spot.keys, |lease| lease.keys);
+        Some(Spot { keys, ..gang.spot.clone() })
     }
 
     /// What the placed jobs asked for, by name. Those that named their endpoints asked for

@@ -282,8 +282,8 @@ fn programs_get_the_same() {
             refused:
             - code: beyond-pods
               problem: >-
-                job red/new-gang wants 64 GPUs in one pod, but ams-yard, the largest, has 32
-                GPUs in all
+                job red/new-gang wants 64 GPUs in one pod, but ams-yard, the largest it may
+                use, has 32 GPUs in all
               remedy: divide the job, or build a larger pod
             --- ends with 1
         "#]],
@@ -300,8 +300,29 @@ fn a_job_is_shown_where_a_plan_would_put_it_and_where_it_is() {
         "held",
         &format!("{QUIET}Job a: {{tenant: red, gpus: 4}}\nJob z: {{tenant: red, gpus: 4}}"),
     );
-    check(&desk, "place --job red/a", expect![[""]]);
-    check(&desk, "defrag --job red/z", expect![[""]]);
+    check(
+        &desk,
+        "place --job red/a",
+        expect![[r#"
+            red/a would get 4 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
+              node  modules  interfaces  numa
+              n1    1-4      0-3         0
+              P_Key 0x0001
+            --- ends with 0
+        "#]],
+    );
+    check(
+        &desk,
+        "defrag --job red/z",
+        expect![[r#"
+            Nothing needs to move.
+            red/z would get 4 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
+              node  modules  interfaces  numa
+              n1    5-8      4-7         1
+              P_Key 0x0003
+            --- ends with 0
+        "#]],
+    );
     run(&desk, "apply --to sim").ends(0);
     check(
         &desk,
@@ -309,7 +330,8 @@ fn a_job_is_shown_where_a_plan_would_put_it_and_where_it_is() {
         expect![[r#"
             red/train has 8 H100-80GB GPUs in pod ams-yard: 1 node below leaf-1.
               node  modules  interfaces  numa
-              n1    1-8      0-7         0-1
+              n2    1-8      0-7         0-1
+              P_Key 0x0002
             --- ends with 0
         "#]],
     );

@@ -19,7 +19,8 @@ fn a_gang_fits_after_the_moves_that_were_proposed() {
     let mut moved = 0;
     for seed in 0..60 {
         let mut town = Town::new(seed);
-        let waiting = town.job("waiting", 8 << town.chance.below(2));
+        let gpus = 8 << town.chance.below(2);
+        let waiting = town.job("waiting", gpus);
         let Some(defrag) = town.defrag(&waiting) else { continue };
         for one in &defrag.moves {
             let nics = town.nics(&one.to);

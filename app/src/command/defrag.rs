@@ -58,8 +58,8 @@ impl Defrag {
         let ledger = self.state.ledger()?;
         let standing = Standing::new(intent, &ledger)?;
         let ground = standing.ground();
-        let way = match ground.live(&job.name) {
-            Some(gang) => Way { moves: Vec::new(), spot: gang.spot.clone() },
+        let way = match standing.spot(&job.name) {
+            Some(spot) => Way { moves: Vec::new(), spot },
             None => {
                 let ask = ground.ask(&job).map_err(|refusal| Stop::plan(vec![refusal]))?;
                 let asks = standing.asks().collect();

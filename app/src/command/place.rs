@@ -87,9 +87,9 @@ impl Place {
         let standing = Standing::new(intent, &ledger)?;
         let ground = standing.ground();
         let view = |spot| SpotView::of(ground, &standing.intent.fleet, spot);
-        if let Some(gang) = ground.live(&job.name) {
+        if let Some(spot) = standing.spot(&job.name) {
             let held = ledger.jobs().contains_key(&job.name);
-            let answer = Answer::new(job.name.to_string(), held, Some(view(&gang.spot)));
+            let answer = Answer::new(job.name.to_string(), held, Some(view(&spot)));
             self.write(&answer, out)?;
             return Ok(Ended::Done);
         }
