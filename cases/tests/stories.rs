@@ -18,8 +18,8 @@ fn every_story_ends_as_its_folder_says() {
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
 
-/// What can keep a gang from its place, as far as documents can ask for it: `place.rs` of the
-/// command line's tests has the others.
+/// What can keep a gang from its place, as far as documents can ask for it: `app/tests/place` has the
+/// others.
 const NO_PLACE: [&str; 20] = [
     "apart-binds",
     "apart-forbids",
