@@ -62,8 +62,8 @@ pub enum Refusal {
     )]
     Unsplittable { job: JobName, wanted: u32, sizes: Vec<u32> },
     #[error(
-        "job {job} wants {wanted} GPUs in segments of {segment} nodes, but they do not divide so \
-         or the largest NVLink domain, with nodes: {domain}, is smaller"
+        "job {job} wants {wanted} GPUs in segments of {segment} nodes, but segments divide a gang \
+         evenly and fit into an NVLink domain, the largest of which has {domain} nodes"
     )]
     SegmentUnfit { job: JobName, wanted: u32, segment: u32, domain: u32 },
     #[error("job {job} wants GPUs of product {product}, but the fleet has {}", list(known))]

@@ -130,23 +130,32 @@ impl Ground {
     }
 
     fn domains_of(&self, nics: &[NicRef]) -> Vec<u32> {
-        self.only_domains(nics.iter().map(|nic| self.map.nodes[nic.node.index()].block))
+        let blocks = nics.iter().map(|nic| self.map.nodes[nic.node.index()].block);
+        once_each(blocks.filter(|&block| self.is_domain(block)))
     }
 
-    /// The blocks of a place whose nodes NVLink joins.
+    /// The blocks of a place whose nodes NVLink joins. A gang never leaves its pool, so the first
+    /// block speaks for all.
     fn domains(&self, spot: &Spot) -> Vec<u32> {
         let of_node = |node: NodeId| self.map.nodes[node.index()].block;
         let stretches = spot.stretches.iter().map(|stretch| stretch.block);
         let parts = spot.parts.iter().map(|part| of_node(part.node));
         let slices = spot.slices.iter().map(|slice| of_node(slice.node));
-        self.only_domains(stretches.chain(parts).chain(slices))
+        let mut blocks = stretches.chain(parts).chain(slices).peekable();
+        match blocks.peek().is_some_and(|&block| self.is_domain(block)) {
+            true => once_each(blocks),
+            false => Vec::new(),
+        }
     }
 
-    fn only_domains(&self, blocks: impl Iterator<Item = u32>) -> Vec<u32> {
-        let pool = |block: u32| &self.map.pools[self.map.blocks[block as usize].pool as usize];
-        let mut blocks: Vec<u32> = blocks.filter(|&block| pool(block).has_domains).collect();
-        blocks.sort_unstable();
-        blocks.dedup();
-        blocks
+    fn is_domain(&self, block: u32) -> bool {
+        self.map.pools[self.map.blocks[block as usize].pool as usize].has_domains
     }
+}
+
+fn once_each(blocks: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut blocks: Vec<u32> = blocks.collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks
 }

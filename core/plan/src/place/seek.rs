@@ -114,6 +114,9 @@ impl<'a> Seek<'a> {
             };
             let found = match need.nodes {
                 0 => self.part_in(pool, need.rest, &|_| true).map(FoundPart::into_found),
+                _ if best.as_ref().is_some_and(|best| !self.may_beat(pool, need, best.cost)) => {
+                    continue;
+                }
                 _ => self.together(pool, need),
             };
             let is_better =
@@ -229,6 +232,18 @@ impl<'a> Seek<'a> {
         Some(FoundPart { part: Part { node, gpus }, cost })
     }
 
+    /// Whether a pool might have a better place: the fullest leaf that has enough empty nodes
+    /// says it, before anybody asks whether the tenant may use them.
+    fn may_beat(&self, pool: u32, need: Need, cost: Cost) -> bool {
+        let at = &self.ground.map.pools[pool as usize];
+        if at.has_blocks || self.person.keys_leaf() {
+            return true;
+        }
+        let fullest = self.rooms(pool).leaves.upwards(need.nodes as usize).next();
+        let gpus = self.ground.map.shape(pool).gpus();
+        fullest.is_some_and(|(empty, _)| (IN_A_BLOCK, (empty as u32 - need.nodes) * gpus) < cost)
+    }
+
     /// The whole gang below one leaf, in one block of it if that is possible.
     fn together(&self, pool: u32, need: Need) -> Option<Found> {
         let at = &self.ground.map.pools[pool as usize];
@@ -286,7 +301,8 @@ impl<'a> Seek<'a> {
     fn gather(&self, pool: u32, need: Need) -> Option<Spot> {
         let first = self.ground.map.pools[pool as usize].leaves.start;
         let listed = self.rooms(pool).leaves.downwards().map(|(_, leaf)| first + leaf);
-        let mut spot = Spot::default();
+        let few = need.nodes / self.ground.map.pools[pool as usize].largest_leaf + 4;
+        let mut spot = Spot { stretches: Vec::with_capacity(few as usize), ..Spot::default() };
         let mut left = need.nodes;
         for leaf in self.own_leaves_downwards(pool).into_iter().chain(listed) {
             if left == 0 {

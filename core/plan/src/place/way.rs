@@ -178,6 +178,10 @@ impl Ground {
         let mut moves = Vec::new();
         for gang in moved {
             let to = ground.find(asks.get(&gang.job)?)?;
+            // Slices that lay on one GPU might be cut from two: that would count for more.
+            if ground.count(&to) > gang.gpus {
+                return None;
+            }
             let to = Spot { keys: ground.fresh_keys(&gang.job, &to).ok()?, ..to };
             ground.hold(Gang { spot: to.clone(), ..gang.clone() });
             moves.push(Move { job: gang.job, gpus: gang.gpus, from: gang.spot, to });

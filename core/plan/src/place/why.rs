@@ -446,7 +446,11 @@ impl Ground {
                 Refusal::ProductAbsent { job, product: product.clone(), known }
             }
             (Size::Slices { profile, .. }, _) => {
-                let geometries = self.map.geometries.iter().flatten();
+                let lawful = self.people.at(ask.tenant).pools.iter().copied();
+                let usable =
+                    lawful.filter(|&pool| self.in_pod(ask, pool) && self.at_site(ask, pool));
+                let models = usable.map(|pool| self.map.pools[pool as usize].model.index());
+                let geometries = models.filter_map(|model| self.map.geometries[model].as_ref());
                 let mut known: Vec<_> = geometries.flat_map(|one| one.names()).collect();
                 known.sort_unstable();
                 known.dedup();
