@@ -17,7 +17,7 @@ use ground::Ground;
 use model::{Artifact, Dialect};
 use packets::{Arena, Passed};
 use truth::{Truth, by_packets, by_verifier, is_beyond_the_oracle};
-use verify::Finding;
+use verify::{Finding, Weakness};
 
 /// Two leaves with four ports each; the work on them is another one in every world.
 const FLEET: &str = "apiVersion: bulkhead.dev/v1
@@ -103,6 +103,9 @@ const KNOWN: [(&str, &str); 3] = [
     ("ip address ", "a network that is on two interfaces is reached by one of them"),
 ];
 
+/// Also known: the verifier names the promise that a rate breaks, and not who starves by it.
+const SLOWED: &str = "a rate that nobody promised slows packets down until none arrives in time";
+
 #[derive(Default)]
 struct Tally {
     compared: usize,
@@ -121,7 +124,9 @@ fn round(seed: u64, ground: &mut Ground, arena: &mut Arena) -> Outcome {
     if findings(&world, &cutting.artifacts).iter().any(is_beyond_the_oracle) {
         return Outcome::Unknown;
     }
+    let breaks_promise = findings(&world, &cutting.artifacts).iter().any(is_of_rates);
     match compare(&world, &cutting, ground, arena) {
+        Outcome::Differed { fewer: true, .. } if breaks_promise => Outcome::Known(SLOWED),
         // What a fabric learnt under earlier plans may be in the way: from nothing it must be so.
         Outcome::Differed { fewer: true, .. } => {
             ground.rebuild(arena);
@@ -173,6 +178,18 @@ fn compare(world: &World, cutting: &Cutting, ground: &mut Ground, arena: &mut Ar
 fn known(before: &str) -> Option<&'static str> {
     let known = KNOWN.iter().find(|(begin, _)| before.trim_start().starts_with(begin));
     known.map(|(_, why)| *why)
+}
+
+/// Whether a device treats somebody otherwise than was promised.
+fn is_of_rates(finding: &Finding) -> bool {
+    let Finding::Weak(weak) = finding else { return false };
+    matches!(
+        weak.weakness,
+        Weakness::BrokenRates { .. }
+            | Weakness::BrokenTreatment { .. }
+            | Weakness::BrokenQueue { .. }
+            | Weakness::BrokenLink { .. }
+    )
 }
 
 /// Whether packets cross as the verifier says, and only fewer of them meet that must.

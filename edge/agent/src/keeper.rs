@@ -437,16 +437,17 @@ impl Keeper {
             self.record.shut = shut;
             self.save();
         }
-        if self.gate != gate {
-            self.gate = gate;
-            self.tell(News::Gate(gate));
-        }
         let turned = if gate == Gate::Open {
             self.renew_at = Instant::now() + self.terms.gate / 3;
             self.node.renew(self.terms.gate.min(self.lease_left()))
         } else {
             self.node.close()
         };
+        // Whoever hears of it may rely on it.
+        if self.gate != gate {
+            self.gate = gate;
+            self.tell(News::Gate(gate));
+        }
         self.note(turned);
         self.publish();
     }

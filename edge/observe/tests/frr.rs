@@ -133,6 +133,7 @@ fn a_daemon_that_goes_away_in_the_middle_is_named() {
     let folder = std::env::temp_dir().join(format!("frr-silent-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let listener = UnixListener::bind(folder.join("zebra.vty")).unwrap();
+    let _bgpd = UnixListener::bind(folder.join("bgpd.vty")).unwrap();
     let daemon = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(b"hostname a\n\0\0").unwrap();
