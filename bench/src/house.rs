@@ -227,7 +227,7 @@ fn judge(
         .0
         .iter()
         .flat_map(|(device, part)| {
-            plan.fleet.dialects(*device).iter().map(move |dialect| (*device, *dialect, part))
+            plan.fleet.dialects(*device).map(move |dialect| (*device, dialect, part))
         })
         .collect();
     let (texts, render) = timed(|| {

@@ -75,7 +75,7 @@ pub const HARMLESS: &[Harmless] = &[
             let line = match artifact.dialect {
                 Dialect::Nxos => "feature dhcp\n",
                 Dialect::Frr => "log syslog informational\n",
-                Dialect::Linux | Dialect::Table => "# the end\n",
+                _ => "# the end\n",
             };
             let part = chance.below(artifact.parts.len());
             artifact.parts[part].text.push_str(line);
@@ -124,7 +124,7 @@ impl Harmless {
 const fn sign(dialect: Dialect) -> char {
     match dialect {
         Dialect::Nxos | Dialect::Frr => '!',
-        Dialect::Linux | Dialect::Table => '#',
+        _ => '#',
     }
 }
 
@@ -147,7 +147,7 @@ fn is_repeatable(dialect: Dialect, line: &str) -> bool {
             "vn-segment ",
         ],
         Dialect::Frr => &["ip address ", "neighbor ", "network ", "rd ", "route-target "],
-        Dialect::Linux | Dialect::Table => &[""],
+        _ => &[""],
     };
     begins.iter().any(|begin| line.trim_start().starts_with(begin))
 }

@@ -112,7 +112,7 @@ fn changed(before: &[Artifact], after: &[Artifact]) -> Spots {
 fn tables_of(plan: &Plan, job: &JobName) -> Spots {
     let devices = plan.jobs[job].groups.iter().map(|group| group.device);
     devices
-        .filter(|device| plan.fleet.dialects(*device).contains(&Dialect::Table))
+        .filter(|device| plan.fleet.network_dialects(*device).contains(&Dialect::Table))
         .map(|device| (device, Dialect::Table, Part::Job(job.clone())))
         .collect()
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use intent::generate::{self, Wish};
-use model::{Dialect, PodId, SiteId, SwitchRole};
+use model::{DeviceAt, Dialect, PodId, SiteId, SwitchRole};
 use serde::Serialize;
 
 use super::Output;
@@ -190,7 +190,7 @@ struct DeviceView {
     role: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pod: Option<String>,
-    dialects: &'static [Dialect],
+    dialects: Vec<Dialect>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loopback: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -346,7 +346,7 @@ impl DeviceView {
     fn of(fleet: &model::Fleet, device: model::DeviceId) -> Self {
         let vtep = fleet.vtep(device);
         let (role, pod) = match fleet.at(device) {
-            Ok(switch) => {
+            DeviceAt::Switch(switch) => {
                 let role = match switch.role {
                     SwitchRole::Leaf => "leaf",
                     SwitchRole::Spine => "spine",
@@ -354,13 +354,14 @@ impl DeviceView {
                 };
                 (role, switch.pod)
             }
-            Err(node) => ("node", Some(node.pod)),
+            DeviceAt::Node(node) => ("node", Some(node.pod)),
+            DeviceAt::Manager(_) => ("manager", None),
         };
         Self {
             name: fleet.device_name(device).to_string(),
             role,
             pod: pod.map(|pod| fleet.pods[pod.index()].name.to_string()),
-            dialects: fleet.dialects(device),
+            dialects: fleet.dialects(device).collect(),
             loopback: vtep.map(|vtep| vtep.address.to_string()),
             asn: vtep.map(|vtep| vtep.asn.0),
         }
@@ -400,5 +401,5 @@ fn nics(model: &model::NodeModel) -> String {
 }
 
 fn dialects(device: &DeviceView) -> String {
-    some(device.dialects, 4)
+    some(&device.dialects, 4)
 }

@@ -69,7 +69,7 @@ impl Render {
         let devices =
             fleet.devices().filter(|device| wanted.is_none_or(|wanted| wanted == *device));
         let artifacts = devices.flat_map(|device| {
-            let dialects = fleet.dialects(device).iter().copied();
+            let dialects = fleet.dialects(device);
             dialects
                 .filter(|dialect| self.dialect.is_none_or(|wanted| wanted == *dialect))
                 .map(move |dialect| render::artifact(plan, device, dialect))

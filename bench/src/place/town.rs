@@ -162,6 +162,7 @@ fn tenant(place: usize) -> Tenant {
             _ => Vec::new(),
         },
         groups: Vec::new(),
+        confidential: None,
     }
 }
 

@@ -133,7 +133,7 @@ impl Ground {
         thread::scope(|scope| {
             let doing: Vec<_> = fleet
                 .devices()
-                .filter(|device| fleet.at(*device).is_ok())
+                .filter(|device| fleet.switch_at(*device).is_some())
                 .map(|device| {
                     let name = fleet.device_name(device).to_string();
                     scope.spawn(move || {

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use ipnet::{IpNet, Ipv4Net};
 use model::{
-    ApartLevel, Capacity, Enforcement, Grade, Health, Name, Preempts, Protocol, Rate, Side,
-    SiteKind, SwitchDialect, TrafficClass, Within,
+    ApartLevel, Capacity, Confidential, Enforcement, Grade, Health, Name, Preempts, Protocol, Rate,
+    Side, SiteKind, SwitchDialect, TrafficClass, Within,
 };
 use smol_str::SmolStr;
 
@@ -98,20 +98,7 @@ impl<'t> Form<'t> {
 
     /// One of a few words.
     pub(crate) fn word<T: Word>(&self, key: &'static str, out: &mut Refusals) -> Option<At<T>> {
-        let found = self.text(key, out)?;
-        let entry = T::WORDS.iter().find(|(word, _)| *word == found.value);
-        let Some((_, value)) = entry else {
-            let words = || T::WORDS.iter().map(|(word, _)| *word);
-            let problem = Problem::WrongWord {
-                key,
-                near: out.near(&found.value, words()),
-                found: found.value.to_string(),
-                words: words().collect(),
-            };
-            out.refuse(found.pos, problem);
-            return None;
-        };
-        Some(At { value: *value, pos: found.pos })
+        one_word(self.get(key)?, key, out)
     }
 
     /// Text with a grammar of its own; the grammar's error says what is expected.
@@ -210,6 +197,28 @@ pub(crate) fn number<T: TryFrom<u64>>(
             None
         }
     }
+}
+
+/// One of a few words.
+pub(crate) fn one_word<T: Word>(
+    tree: &Tree,
+    key: &'static str,
+    out: &mut Refusals,
+) -> Option<At<T>> {
+    let found = text(tree, key, out)?;
+    let entry = T::WORDS.iter().find(|(word, _)| *word == found.value);
+    let Some((_, value)) = entry else {
+        let words = || T::WORDS.iter().map(|(word, _)| *word);
+        let problem = Problem::WrongWord {
+            key,
+            near: out.near(&found.value, words()),
+            found: found.value.to_string(),
+            words: words().collect(),
+        };
+        out.refuse(found.pos, problem);
+        return None;
+    };
+    Some(At { value: *value, pos: found.pos })
 }
 
 pub(crate) fn text(tree: &Tree, key: &'static str, out: &mut Refusals) -> Option<At<SmolStr>> {
@@ -350,6 +359,7 @@ words! {
     Grade: "domain" Domain, "node" Node, "gpu" Gpu, "slice" Slice, "shared" Shared;
     Enforcement: "leaf" Leaf, "host" Host, "dpu" Dpu;
     Health: "good" Good, "draining" Draining, "failed" Failed;
+    Confidential: "sev-snp" SevSnp, "tdx" Tdx;
     Preempts: "nobody" Nobody, "own" Own, "others" Others;
     Protocol: "tcp" Tcp, "udp" Udp;
     Side: "client" Client, "provider" Provider;

@@ -82,6 +82,16 @@ pub enum Problem {
     ModuleTwice { module: u16 },
     /// A list that needs one item for each GPU of a node.
     OneForEachGpu { key: &'static str, found: usize, gpus: u16 },
+    /// A PCI address that two devices of a node have.
+    PciTwice { address: String },
+    /// A list that needs one PCI address for each GPU or interface.
+    OneAddressEach { key: &'static str, found: usize, count: usize },
+    /// A layer names devices by their PCI addresses, and a model gives none.
+    NoPciAddresses { layer: &'static str, model: String },
+    /// A model has more interfaces than a fleet with layers can tell apart.
+    TooManyNics { model: String, most: usize },
+    /// The name of a layer's manager is no name, or another device has it.
+    NoNameForManager { name: String },
     /// A tenant below one that does not exist.
     NoParent { tenant: String, parent: String },
     /// A tenant that weakens what it inherits.
@@ -187,6 +197,11 @@ impl Problem {
             Self::PartitionTwice { .. } => "partition-twice",
             Self::ModuleTwice { .. } => "module-twice",
             Self::OneForEachGpu { .. } => "one-for-each-gpu",
+            Self::PciTwice { .. } => "pci-twice",
+            Self::OneAddressEach { .. } => "one-address-each",
+            Self::NoPciAddresses { .. } => "no-pci-addresses",
+            Self::TooManyNics { .. } => "too-many-nics",
+            Self::NoNameForManager { .. } => "no-name-for-manager",
             Self::NoParent { .. } => "no-parent",
             Self::Weaker { .. } => "weaker",
             Self::BreaksGuardrail { .. } => "breaks-guardrail",
@@ -282,6 +297,15 @@ impl Problem {
             },
             Self::PartitionTwice { .. } | Self::ModuleTwice { .. } => "Name it once.".into(),
             Self::OneForEachGpu { gpus, .. } => format!("Write {gpus} numbers, or leave it out."),
+            Self::PciTwice { .. } => "Give each device its own.".into(),
+            Self::OneAddressEach { count, .. } => {
+                format!("Write {count} addresses in the order of module ids, or leave it out.")
+            }
+            Self::NoPciAddresses { model, .. } => {
+                format!("Give model `{model}` `gpuPci` and `nicPci`, as `lspci -D` shows them.")
+            }
+            Self::TooManyNics { most, .. } => format!("Use at most {most}, or name no layers."),
+            Self::NoNameForManager { .. } => "Rename the device, its pod or its rack.".into(),
             Self::NoParent { parent, .. } => format!("Add a tenant `{parent}`."),
             Self::Weaker { above, what, .. } => weaker_remedy(what, above),
             Self::BreaksGuardrail { what, limit, .. } => weaker_remedy(what, limit),
@@ -422,6 +446,22 @@ impl fmt::Display for Problem {
             Self::ModuleTwice { module } => write!(f, "module {module} is twice in one partition"),
             Self::OneForEachGpu { key, found, gpus } => {
                 write!(f, "`{key}` has {found} numbers for {gpus} GPUs")
+            }
+            Self::PciTwice { address } => write!(f, "two devices sit at {address}"),
+            Self::OneAddressEach { key, found, count } => {
+                write!(f, "`{key}` has {found} addresses for {count} devices")
+            }
+            Self::NoPciAddresses { layer, model } => {
+                write!(
+                    f,
+                    "layer `{layer}` names devices by PCI address, and model `{model}` has none"
+                )
+            }
+            Self::TooManyNics { model, most } => {
+                write!(f, "model `{model}` has more than {most} interfaces, too many for layers")
+            }
+            Self::NoNameForManager { name } => {
+                write!(f, "the manager `{name}` needs a name that is short and free")
             }
             Self::NoParent { tenant, parent } => {
                 write!(f, "tenant `{tenant}` is below `{parent}`, which does not exist")

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use ipnet::Ipv4Net;
-use model::{Apart, Grade, Rate, Tenant, TenantName, VersionPolicy};
+use model::{Apart, Confidential, Grade, Rate, Tenant, TenantName, VersionPolicy};
 use smol_str::SmolStr;
 
 use crate::Problem;
@@ -37,6 +37,7 @@ pub(crate) struct Settled {
     secure_boot: Option<At<bool>>,
     jurisdictions: Option<At<Vec<SmolStr>>>,
     groups: Vec<SmolStr>,
+    confidential: Option<Confidential>,
 }
 
 /// What one document says.
@@ -52,6 +53,7 @@ struct Said {
     secure_boot: Option<At<bool>>,
     jurisdictions: Option<At<Vec<SmolStr>>>,
     groups: Vec<SmolStr>,
+    confidential: Option<At<Confidential>>,
 }
 
 const TENANT: Shape = Shape {
@@ -68,6 +70,7 @@ const TENANT: Shape = Shape {
         "versions",
         "jurisdictions",
         "groups",
+        "confidential",
     ],
 };
 
@@ -132,6 +135,7 @@ fn read_one(document: &Document, papers: &Papers, out: &mut Refusals) -> Said {
             .filter_map(|item| form::label(item, "groups", out))
             .map(|group| group.value)
             .collect(),
+        confidential: form.word("confidential", out),
     }
 }
 
@@ -241,6 +245,10 @@ fn settle(
         secure_boot: above.secure_boot(said.secure_boot, parent),
         jurisdictions: above.jurisdictions(said.jurisdictions, parent, &rails, name.pos),
         groups: said.groups,
+        confidential: said
+            .confidential
+            .map(|at| at.value)
+            .or_else(|| parent.and_then(|parent| parent.confidential)),
     }
 }
 
@@ -449,6 +457,7 @@ impl Settled {
             },
             jurisdictions: self.jurisdictions.map(|at| at.value).unwrap_or_default(),
             groups: self.groups,
+            confidential: self.confidential,
         }
     }
 }

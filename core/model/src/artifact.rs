@@ -38,11 +38,49 @@ pub enum Dialect {
     Linux,
     /// The packet program's policy.
     Table,
+    /// PCI functions of a node: their IOMMU groups, NUMA nodes and drivers.
+    Vfio,
+    /// What software a node reports.
+    Versions,
+    /// Instances of NVIDIA GPUs that are cut into slices.
+    Mig,
+    /// Partition modes of AMD GPUs.
+    Amd,
+    /// Which GPUs NVLink joins.
+    Nvlink,
+    /// The NVLink memory channel of each job.
+    Imex,
+    /// InfiniBand partitions by port.
+    Pkey,
+    /// The device files that each job may open.
+    Devices,
+    /// The virtual machines of jobs, as libvirt domains.
+    Vm,
+    /// Slurm: nodes, topology, partitions, reservations, cgroups.
+    Slurm,
+    /// Kubernetes: namespaces, policies, quotas, roles, claims of exact devices.
+    Kubernetes,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Frr, Self::Nxos, Self::Linux, Self::Table];
+    pub const ALL: [Self; 15] = [
+        Self::Frr,
+        Self::Nxos,
+        Self::Linux,
+        Self::Table,
+        Self::Vfio,
+        Self::Versions,
+        Self::Mig,
+        Self::Amd,
+        Self::Nvlink,
+        Self::Imex,
+        Self::Pkey,
+        Self::Devices,
+        Self::Vm,
+        Self::Slurm,
+        Self::Kubernetes,
+    ];
 
     /// The word for it, also used as a file name.
     #[must_use]
@@ -52,7 +90,24 @@ impl Dialect {
             Self::Nxos => "nxos",
             Self::Linux => "linux",
             Self::Table => "table",
+            Self::Vfio => "vfio",
+            Self::Versions => "versions",
+            Self::Mig => "mig",
+            Self::Amd => "amd",
+            Self::Nvlink => "nvlink",
+            Self::Imex => "imex",
+            Self::Pkey => "pkey",
+            Self::Devices => "devices",
+            Self::Vm => "vm",
+            Self::Slurm => "slurm",
+            Self::Kubernetes => "kubernetes",
         }
+    }
+
+    /// Whether packets are what it is about. All others are layers that a fleet asks for by name.
+    #[must_use]
+    pub const fn is_network(self) -> bool {
+        matches!(self, Self::Frr | Self::Nxos | Self::Linux | Self::Table)
     }
 }
 
@@ -66,10 +121,10 @@ impl FromStr for Dialect {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|dialect| dialect.as_str() == text)
-            .ok_or("a dialect is frr, nxos, linux or table")
+        Self::ALL.into_iter().find(|dialect| dialect.as_str() == text).ok_or(
+            "a dialect is frr, nxos, linux, table, vfio, versions, mig, amd, nvlink, imex, pkey, \
+             devices, vm, slurm or kubernetes",
+        )
     }
 }
 

@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use wire::Mac;
 
 use crate::words::words;
-use crate::{Asn, Dialect, Name, Port, Rate};
+use crate::{Asn, Dialect, Layers, Manager, Name, PciLayout, Port, Rate, mig_profiles};
 
 /// Everything that exists, expanded from the models people write: each node, switch and link.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -30,6 +30,10 @@ pub struct Fleet {
     /// What a cable to the fabric carries. Where it is said, what is over it waits at Linux tunnel
     /// endpoints in a queue of its tenant.
     pub uplink_rate: Option<Rate>,
+    /// The layers besides the network.
+    pub layers: Layers,
+    /// What is configured for those layers beside the nodes themselves.
+    pub managers: Vec<Manager>,
 }
 
 macro_rules! index {
@@ -60,8 +64,19 @@ index! {
     NodeId
     /// A switch of this fleet.
     SwitchId
-    /// Anything that is configured: first all switches, then all nodes.
+    /// Anything that is configured: first all switches, then all nodes, then all managers.
     DeviceId
+}
+
+/// What a device is.
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceAt<'a> {
+    /// A switch.
+    Switch(&'a Switch),
+    /// A node.
+    Node(&'a Node),
+    /// A manager.
+    Manager(&'a Manager),
 }
 
 /// A place under one law.
@@ -116,6 +131,8 @@ pub struct NodeModel {
     pub gpu_numa: Vec<u16>,
     /// Its interfaces in the compute fabric. The GPU with number `g` uses `g * nics / gpus`.
     pub nics: Vec<Nic>,
+    /// Where they all sit on the PCI bus.
+    pub pci: PciLayout,
     /// What runs on it unless the node says otherwise.
     pub versions: Versions,
 }
@@ -289,6 +306,16 @@ pub struct LinkEnd {
     pub address: Ipv4Addr,
 }
 
+impl NodeModel {
+    /// The GPUs that use an interface: bit `g` for the GPU with number `g`.
+    #[must_use]
+    pub fn gpus_behind(&self, nic: u16) -> u64 {
+        let nics = self.nics.len() as u64;
+        let uses = |gpu: &u16| u64::from(*gpu) * nics / u64::from(self.gpus) == u64::from(nic);
+        (0..self.gpus).filter(uses).fold(0, |set, gpu| set | 1 << gpu)
+    }
+}
+
 impl Fleet {
     /// The device that is this switch.
     #[must_use]
@@ -302,59 +329,106 @@ impl Fleet {
         DeviceId(self.switches.len() as u32 + node.0)
     }
 
-    /// The switch that is this device, or the node.
-    pub fn at(&self, device: DeviceId) -> Result<&Switch, &Node> {
-        match self.switches.get(device.index()) {
-            Some(switch) => Ok(switch),
-            None => Err(&self.nodes[device.index() - self.switches.len()]),
+    /// The device that is this manager, by its position.
+    #[must_use]
+    pub const fn manager_device(&self, manager: usize) -> DeviceId {
+        DeviceId((self.switches.len() + self.nodes.len() + manager) as u32)
+    }
+
+    /// What this device is.
+    #[must_use]
+    pub fn at(&self, device: DeviceId) -> DeviceAt<'_> {
+        let (switches, nodes) = (self.switches.len(), self.nodes.len());
+        match device.index() {
+            at if at < switches => DeviceAt::Switch(&self.switches[at]),
+            at if at < switches + nodes => DeviceAt::Node(&self.nodes[at - switches]),
+            at => DeviceAt::Manager(&self.managers[at - switches - nodes]),
         }
     }
 
-    /// The node that is this device, unless it is a switch.
+    /// The switch that is this device, if it is one.
+    #[must_use]
+    pub fn switch_at(&self, device: DeviceId) -> Option<&Switch> {
+        self.switches.get(device.index())
+    }
+
+    /// The node that is this device, if it is one.
     #[must_use]
     pub fn node_of(&self, device: DeviceId) -> Option<NodeId> {
-        (device.index() >= self.switches.len())
-            .then(|| NodeId(device.0 - self.switches.len() as u32))
+        let node = device.index().checked_sub(self.switches.len())?;
+        (node < self.nodes.len()).then_some(NodeId(node as u32))
     }
 
     /// What a device is called.
     #[must_use]
     pub fn device_name(&self, device: DeviceId) -> &Name {
         match self.at(device) {
-            Ok(switch) => &switch.name,
-            Err(node) => &node.name,
+            DeviceAt::Switch(switch) => &switch.name,
+            DeviceAt::Node(node) => &node.name,
+            DeviceAt::Manager(manager) => &manager.name,
         }
+    }
+
+    /// How many devices there are, configured or not.
+    #[must_use]
+    pub fn device_count(&self) -> usize {
+        self.switches.len() + self.nodes.len() + self.managers.len()
     }
 
     /// A device's loopback and AS, if it has them: a node that is enforced at its leaf has none.
     #[must_use]
     pub fn vtep(&self, device: DeviceId) -> Option<Vtep> {
         match self.at(device) {
-            Ok(switch) => Some(switch.vtep),
-            Err(node) => node.vtep,
+            DeviceAt::Switch(switch) => Some(switch.vtep),
+            DeviceAt::Node(node) => node.vtep,
+            DeviceAt::Manager(_) => None,
         }
     }
 
-    /// Every device that is configured: all switches, and the nodes that are tunnel endpoints.
+    /// Every device that is configured: all switches and managers, and the nodes that are tunnel
+    /// endpoints or have a layer of their own.
     pub fn devices(&self) -> impl Iterator<Item = DeviceId> {
-        let switches = (0..self.switches.len() as u32).map(DeviceId);
-        let nodes = (0..self.nodes.len() as u32).map(NodeId);
-        switches.chain(
-            nodes
-                .filter(|node| self.nodes[node.index()].vtep.is_some())
-                .map(|node| self.node_device(node)),
-        )
+        let all = (0..self.device_count() as u32).map(DeviceId);
+        all.filter(|device| self.dialects(*device).next().is_some())
     }
 
-    /// The dialects a device is configured in.
+    /// The dialects a device is configured in: those of the network, then those of its layers.
+    pub fn dialects(&self, device: DeviceId) -> impl Iterator<Item = Dialect> {
+        let layers = self.layers.dialects.iter().copied();
+        let layers = layers.filter(move |&layer| self.speaks(device, layer));
+        self.network_dialects(device).iter().copied().chain(layers)
+    }
+
+    /// The dialects that a device's network is configured in.
     #[must_use]
-    pub fn dialects(&self, device: DeviceId) -> &'static [Dialect] {
+    pub fn network_dialects(&self, device: DeviceId) -> &'static [Dialect] {
         match self.at(device) {
-            Ok(Switch { dialect: SwitchDialect::Nxos, .. }) => &[Dialect::Nxos],
-            Ok(Switch { role: SwitchRole::Leaf, .. }) | Err(_) => {
+            DeviceAt::Switch(Switch { dialect: SwitchDialect::Nxos, .. }) => &[Dialect::Nxos],
+            DeviceAt::Switch(Switch { role: SwitchRole::Leaf, .. })
+            | DeviceAt::Node(Node { vtep: Some(_), .. }) => {
                 &[Dialect::Frr, Dialect::Linux, Dialect::Table]
             }
-            Ok(_) => &[Dialect::Frr],
+            DeviceAt::Switch(_) => &[Dialect::Frr],
+            DeviceAt::Node(_) | DeviceAt::Manager(_) => &[],
+        }
+    }
+
+    /// Whether a device has something to say in the dialect of this layer.
+    fn speaks(&self, device: DeviceId, layer: Dialect) -> bool {
+        let node = match self.at(device) {
+            DeviceAt::Switch(_) => return false,
+            DeviceAt::Manager(manager) => return manager.kind.dialect() == layer,
+            DeviceAt::Node(node) => node,
+        };
+        let product = self.node_models[node.model.index()].gpu.product.as_str();
+        match layer {
+            Dialect::Vfio | Dialect::Versions | Dialect::Devices | Dialect::Vm => true,
+            Dialect::Mig => !mig_profiles(product).is_empty(),
+            Dialect::Amd => product.starts_with("MI"),
+            // Where NVLink joins several nodes, its partitions are the domain's and not the node's.
+            Dialect::Nvlink => node.nvlink_domain == node.name && !product.starts_with("MI"),
+            Dialect::Imex => node.nvlink_domain != node.name,
+            _ => false,
         }
     }
 

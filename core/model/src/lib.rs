@@ -6,10 +6,12 @@
 mod artifact;
 mod fleet;
 mod job;
+mod layers;
 mod mig;
 mod names;
 mod numbers;
 mod owners;
+mod pci;
 mod tenant;
 mod terms;
 mod version;
@@ -17,18 +19,22 @@ mod words;
 
 pub use artifact::{Artifact, Dialect, Generation, Part, PartText};
 pub use fleet::{
-    DeviceId, Enforcement, Fleet, GpuModel, Health, Link, LinkEnd, Nic, Node, NodeId, NodeModel,
-    NodeModelId, Pod, PodId, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId, SwitchRole,
-    Uplink, Versions, Vtep,
+    DeviceAt, DeviceId, Enforcement, Fleet, GpuModel, Health, Link, LinkEnd, Nic, Node, NodeId,
+    NodeModel, NodeModelId, Pod, PodId, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId,
+    SwitchRole, Uplink, Versions, Vtep,
 };
 pub use job::{Job, NicRef, NotATrafficClass, Permit, Protocol, Service, Side, TrafficClass, Want};
+pub use layers::{
+    Component, Confidential, Labels, Layers, Manager, ManagerKind, PciLayout, Runtime,
+};
 pub use mig::{MigProfile, mig_profiles};
 pub use names::{JobName, Name, NotAName, TenantName, VrfName};
 pub use numbers::{
     Asn, NotAPort, NotARate, NotARouteTarget, NotAVlan, NotAnRd, Port, Rate, RouteDistinguisher,
     RouteTarget, Vlan,
 };
-pub use owners::{Consent, Owners, Rates, Treatment};
+pub use owners::{Consent, Owners, Rates, Share, Treatment, Trust};
+pub use pci::{Guid, NotAGuid, NotAPciAddress, PciAddress};
 pub use tenant::{Apart, ApartLevel, Grade, NotAGrade, Quotas, Tenant, VersionPolicy};
 pub use terms::{Capacity, Preempts, Terms, Within};
 pub use version::compare_versions;

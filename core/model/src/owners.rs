@@ -1,6 +1,11 @@
 use std::collections::BTreeMap;
 
-use crate::{DeviceId, JobName, Port, Rate, Service, TenantName, TrafficClass};
+use smol_str::SmolStr;
+
+use crate::{
+    Confidential, DeviceId, Grade, JobName, NodeId, Port, Rate, Runtime, Service, TenantName,
+    TrafficClass, VersionPolicy,
+};
 
 /// Who owns what, who agreed to meet, and what they were promised: all that the verifier takes from
 /// the plan.
@@ -15,6 +20,34 @@ pub struct Owners {
     pub rates: BTreeMap<TenantName, Rates>,
     /// How the packets of each job are to be treated, likewise.
     pub treatments: BTreeMap<JobName, Treatment>,
+    /// Whose the GPUs and interfaces of each node are. What is not here belongs to nobody.
+    pub shares: BTreeMap<NodeId, BTreeMap<JobName, Share>>,
+    /// What each tenant may share with others, and what it demands.
+    pub trusts: BTreeMap<TenantName, Trust>,
+}
+
+/// What a job has of one node.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Share {
+    /// Its GPUs: module `g + 1` is bit `g`.
+    pub gpus: u64,
+    /// Its interfaces: interface `n` is bit `n`.
+    pub nics: u64,
+}
+
+/// What a tenant may share with others, and what it demands of the nodes it is on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Trust {
+    /// What it may share.
+    pub grade: Grade,
+    /// What it demands of a node's software.
+    pub versions: VersionPolicy,
+    /// In what its jobs run.
+    pub runtime: Runtime,
+    /// What keeps the host out of their memory, if it asks for that.
+    pub confidential: Option<Confidential>,
+    /// Groups of the identity provider whose members act for it.
+    pub groups: Vec<SmolStr>,
 }
 
 /// What a tenant was promised of the network.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::words::words;
-use crate::{Rate, TenantName};
+use crate::{Confidential, Rate, TenantName};
 
 /// Somebody whose things are kept apart from everybody else's.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -35,6 +35,8 @@ pub struct Tenant {
     pub jurisdictions: Vec<SmolStr>,
     /// Groups of the identity provider whose members act for it.
     pub groups: Vec<SmolStr>,
+    /// What keeps the host out of its jobs' memory, if it asks for that.
+    pub confidential: Option<Confidential>,
 }
 
 /// How many GPUs a tenant and all below it may hold in each class of capacity.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use intent::Intent;
 use model::{Consent, Fleet, Job, JobName, Tenant, Want};
 
+use crate::layers::Managers;
 use crate::ledger::Ledger;
 use crate::meet::{Partners, by_both_sides};
 use crate::net::{Astray, Index};
@@ -29,6 +30,7 @@ impl Planner {
             bounds,
             plan: empty_plan(&fleet, ledger),
             index: Index::new(&fleet),
+            managers: Managers::new(&fleet),
             ground: Ground::new(&fleet, &intent.tenants),
             fleet,
             ledger: ledger.clone(),
@@ -287,5 +289,6 @@ fn empty_plan(fleet: &Arc<Fleet>, ledger: &Ledger) -> Plan {
         jobs: BTreeMap::new(),
         consents: BTreeMap::new(),
         devices: BTreeMap::new(),
+        nodes: BTreeMap::new(),
     }
 }

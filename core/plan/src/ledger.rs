@@ -306,6 +306,7 @@ impl Ledger {
         for at in &lease.vlans {
             waits.insert(at.device.clone(), self.generation);
         }
+        waits.extend(lease.layers.iter().map(|device| (device.clone(), self.generation)));
         self.resting_tags += 1;
         let id = self.rests.next_id();
         for (node, nics) in by_node(&lease.seats) {

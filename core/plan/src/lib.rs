@@ -18,6 +18,7 @@ mod blocks;
 mod contradiction;
 mod diff;
 mod follow;
+mod layers;
 mod ledger;
 mod meet;
 mod net;

@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use model::{DeviceId, Fleet, Name, NicRef, NodeId, RouteTarget, SwitchDialect, Tenant, VrfName};
 use wire::Vni;
 
+use crate::layers::trust;
 use crate::record::{Lease, SeatAt};
 use crate::shape::{Group, JobNet, Seat, TenantNet};
 
@@ -61,6 +62,7 @@ pub(crate) fn tenant_net(fleet: &Fleet, number: u16, tenant: Option<&Tenant>) ->
         target: RouteTarget { asn: fleet.target_asn, number: vni },
         guarantee: tenant.and_then(|tenant| tenant.guarantee),
         ceiling: tenant.and_then(|tenant| tenant.ceiling),
+        trust: trust(tenant),
     }
 }
 
@@ -76,6 +78,7 @@ pub(crate) fn job_net(fleet: &Fleet, lease: &Lease, nics: &[NicRef]) -> Result<J
         gateway: Ipv4Addr::from_bits(gateway),
         class: lease.class,
         ceiling: lease.ceiling,
+        keys: lease.keys,
         groups: groups(fleet, lease, nics, gateway)?,
     })
 }
@@ -112,7 +115,7 @@ fn groups(
 
 /// Whether this device is a leaf that keeps its groups in selectors.
 pub(crate) fn selecting_leaf(fleet: &Fleet, device: DeviceId) -> bool {
-    fleet.at(device).is_ok_and(|switch| switch.dialect == SwitchDialect::Nxos)
+    fleet.switch_at(device).is_some_and(|switch| switch.dialect == SwitchDialect::Nxos)
 }
 
 fn made(vni: u32) -> Vni {

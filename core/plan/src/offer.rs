@@ -38,6 +38,7 @@ impl Planner {
             gpus,
             vlans: self.vlans(job, &seats)?,
             seats: seats.iter().map(|&(_, nic)| self.seat_at(nic)).collect(),
+            layers: self.managers.names_of(&self.fleet, &nics),
         };
         let consents = self.wished_with_present(name);
         self.may_join(&consents)?;

@@ -10,6 +10,7 @@ use model::{
 use crate::Next;
 use crate::blocks::Blocks;
 use crate::contradiction::Contradiction;
+use crate::layers::Managers;
 use crate::ledger::{Holder, Ledger};
 use crate::meet::Partners;
 use crate::net::{self, Astray, Index};
@@ -34,6 +35,7 @@ pub struct Planner {
     pub(crate) ledger: Ledger,
     pub(crate) plan: Plan,
     pub(crate) index: Index,
+    pub(crate) managers: Managers,
     pub(crate) ground: Ground,
     pub(crate) blocks: BTreeMap<TenantName, Blocks>,
     /// How many endpoints each device judges.
@@ -235,6 +237,10 @@ impl Planner {
             touched.0.insert((group.device, Part::Job(job.clone())));
             *self.endpoints.entry(group.device).or_default() += group.seats.len() as u32;
         }
+        for (node, share) in self.managers.shares(&self.fleet, nics) {
+            self.plan.nodes.entry(node).or_default().insert(job.clone(), share);
+        }
+        self.managers.touch(&self.fleet, job, nics, &mut touched);
         self.plan.jobs.insert(job.clone(), net);
         touched
     }
@@ -258,6 +264,17 @@ impl Planner {
             }
             if device.jobs.is_empty() {
                 self.plan.devices.remove(&group.device);
+            }
+        }
+        let seats = net.groups.iter().flat_map(|group| &group.seats);
+        let nics: Vec<NicRef> = seats.map(|seat| seat.nic).collect();
+        self.managers.touch(&self.fleet, job, &nics, touched);
+        for nic in nics {
+            if let Some(jobs) = self.plan.nodes.get_mut(&nic.node) {
+                jobs.remove(job);
+                if jobs.is_empty() {
+                    self.plan.nodes.remove(&nic.node);
+                }
             }
         }
     }
@@ -360,6 +377,7 @@ fn undescribed(name: &TenantName, grade: Grade) -> Tenant {
         versions: VersionPolicy::default(),
         jurisdictions: Vec::new(),
         groups: Vec::new(),
+        confidential: None,
     }
 }
 

@@ -110,6 +110,9 @@ pub struct Lease {
     pub seats: Vec<SeatAt>,
     /// The VLAN of its segment on each device that judges it, in the order of names.
     pub vlans: Vec<VlanAt>,
+    /// The devices of other layers that hold something of it, in the order of names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Name>,
 }
 
 /// One interface of one node, by name.

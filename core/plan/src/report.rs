@@ -3,7 +3,8 @@ use std::fmt;
 
 use ipnet::Ipv4Net;
 use model::{
-    DeviceId, Enforcement, Fleet, Generation, JobName, Name, Permit, Service, SwitchDialect,
+    DeviceAt, DeviceId, Enforcement, Fleet, Generation, JobName, Name, Node, Permit, Service,
+    Switch, SwitchDialect,
 };
 use serde::Serialize;
 
@@ -101,14 +102,10 @@ impl Point {
     #[must_use]
     pub fn of(fleet: &Fleet, device: DeviceId) -> Self {
         match fleet.at(device) {
-            Ok(leaf) => match leaf.dialect {
-                SwitchDialect::Nxos => Self::LeafNxos,
-                SwitchDialect::Frr => Self::LeafLinux,
-            },
-            Err(node) => match node.enforcement {
-                Enforcement::Dpu => Self::Dpu,
-                Enforcement::Host | Enforcement::Leaf => Self::Host,
-            },
+            DeviceAt::Switch(Switch { dialect: SwitchDialect::Nxos, .. }) => Self::LeafNxos,
+            DeviceAt::Switch(_) => Self::LeafLinux,
+            DeviceAt::Node(Node { enforcement: Enforcement::Dpu, .. }) => Self::Dpu,
+            DeviceAt::Node(_) | DeviceAt::Manager(_) => Self::Host,
         }
     }
 

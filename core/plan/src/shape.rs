@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use ipnet::Ipv4Net;
 use model::{
-    Consent, DeviceId, Fleet, Generation, JobName, NicRef, Owners, Part, Port, Rate, Rates,
-    RouteTarget, TenantName, TrafficClass, Treatment, Vlan, VrfName,
+    Consent, DeviceAt, DeviceId, Fleet, Generation, JobName, ManagerKind, NicRef, NodeId, Owners,
+    Part, Port, Rate, Rates, RouteTarget, Share, TenantName, TrafficClass, Treatment, Trust, Vlan,
+    VrfName,
 };
 use wire::{Mac, Tag, Vni};
+
+use crate::place::FabricKeys;
 
 /// What shall be. Nothing in it is left to choose.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -24,6 +27,8 @@ pub struct Plan {
     pub consents: BTreeMap<JobName, Vec<Consent>>,
     /// Who sits on each device that has endpoints.
     pub devices: BTreeMap<DeviceId, DevicePlan>,
+    /// What each job has of each node, where the fleet has layers besides the network.
+    pub nodes: BTreeMap<NodeId, BTreeMap<JobName, Share>>,
 }
 
 /// A tenant's network: one VRF, the same on every device.
@@ -43,6 +48,8 @@ pub struct TenantNet {
     pub guarantee: Option<Rate>,
     /// The bandwidth it never exceeds.
     pub ceiling: Option<Rate>,
+    /// What it may share with others, and what it demands.
+    pub trust: Trust,
 }
 
 /// A job's network: one segment, one tag, one subnet, the same on every device.
@@ -62,6 +69,8 @@ pub struct JobNet {
     pub class: TrafficClass,
     /// The bandwidth it never exceeds.
     pub ceiling: Option<Rate>,
+    /// The numbers that keep it apart on the fabrics of GPUs.
+    pub keys: FabricKeys,
     /// Its endpoints by the device that judges them, in the order of devices.
     pub groups: Vec<Group>,
 }
@@ -109,16 +118,54 @@ impl DevicePlan {
     pub fn has_tenant(&self, tenant: &TenantName) -> bool {
         self.jobs.keys().any(|job| job.tenant == *tenant)
     }
-
-    /// The parts of every artifact of this device, in order.
-    pub fn parts(&self) -> impl Iterator<Item = Part> {
-        std::iter::once(Part::Head)
-            .chain(self.tenants().into_iter().cloned().map(Part::Tenant))
-            .chain(self.jobs.keys().cloned().map(Part::Job))
-    }
 }
 
 impl Plan {
+    /// The parts of every artifact of a device, in order. Not every dialect has something to say in
+    /// each of them.
+    #[must_use]
+    pub fn parts(&self, device: DeviceId) -> Vec<Part> {
+        let jobs: BTreeSet<&JobName> = match self.fleet.at(device) {
+            DeviceAt::Manager(manager) => self.managed(&manager.kind),
+            DeviceAt::Switch(_) | DeviceAt::Node(_) => {
+                let node = self.fleet.node_of(device);
+                let here = node.and_then(|node| self.nodes.get(&node)).into_iter();
+                let seated = self.devices.get(&device).into_iter();
+                here.flat_map(BTreeMap::keys).chain(seated.flat_map(|at| at.jobs.keys())).collect()
+            }
+        };
+        let tenants: BTreeSet<&TenantName> = jobs.iter().map(|job| &job.tenant).collect();
+        std::iter::once(Part::Head)
+            .chain(tenants.into_iter().cloned().map(Part::Tenant))
+            .chain(jobs.into_iter().cloned().map(Part::Job))
+            .collect()
+    }
+
+    /// The jobs that a manager holds something for.
+    fn managed(&self, kind: &ManagerKind) -> BTreeSet<&JobName> {
+        let is_managed = |node: &NodeId| {
+            let node = &self.fleet.nodes[node.index()];
+            match kind {
+                ManagerKind::Nvlink(domain) => node.nvlink_domain == *domain,
+                ManagerKind::Subnet(pod) => node.pod == *pod,
+                ManagerKind::Slurm | ManagerKind::Kubernetes => true,
+            }
+        };
+        let nodes = self.nodes.iter().filter(|(node, _)| is_managed(node));
+        nodes.flat_map(|(_, jobs)| jobs.keys()).collect()
+    }
+
+    /// What a job has of each of its nodes, in order.
+    pub fn shares<'a>(
+        &'a self,
+        name: &'a JobName,
+        job: &'a JobNet,
+    ) -> impl Iterator<Item = (NodeId, Share)> + 'a {
+        let seats = job.groups.iter().flat_map(|group| &group.seats);
+        let nodes: BTreeSet<NodeId> = seats.map(|seat| seat.nic.node).collect();
+        nodes.into_iter().filter_map(|node| Some((node, *self.nodes.get(&node)?.get(name)?)))
+    }
+
     /// Who owns which port, who consented, and what they were promised: all that the verifier takes
     /// from a plan.
     #[must_use]
@@ -136,7 +183,9 @@ impl Plan {
         for (name, tenant) in &self.tenants {
             let rates = Rates { guarantee: tenant.guarantee, ceiling: tenant.ceiling };
             owners.rates.insert(name.clone(), rates);
+            owners.trusts.insert(name.clone(), tenant.trust.clone());
         }
+        owners.shares = self.nodes.clone();
         owners.consents = self.consents.values().flatten().cloned().collect();
         owners.consents.sort();
         owners.consents.dedup();

@@ -7,6 +7,8 @@ use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, TrafficClass, V
 use smol_str::SmolStr;
 use wire::{Mac, Tag, Vni};
 
+use crate::Hold;
+
 /// One local fact, and the line that says it.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Claim {
@@ -154,4 +156,7 @@ pub enum Fact {
     /// How the packets of a group are treated, and what they are limited to in bits a second,
     /// which is never zero.
     TableJob { space: VrfName, tag: Tag, class: TrafficClass, ceiling_bps: Option<u64> },
+
+    /// What a layer besides the network holds.
+    Holds(Hold),
 }

@@ -77,7 +77,9 @@ impl Said {
     fn new(dialect: Dialect, text: &str) -> Self {
         match dialect {
             Dialect::Frr | Dialect::Nxos => Self::in_blocks(dialect, text),
-            Dialect::Linux | Dialect::Table => Self::in_lines(text),
+            // Indented blocks: an element, a document.
+            Dialect::Vm | Dialect::Kubernetes => Self::in_blocks(dialect, text),
+            _ => Self::in_lines(text),
         }
     }
 

@@ -3,19 +3,32 @@
 //! Takes: the text of one artifact or one part of it. Gives: claims, each with the line that
 //! says it. Never: skips a line it does not know.
 
+mod amd;
 mod claim;
+mod devices;
 mod differ;
 mod frr;
+mod hold;
+mod imex;
+mod kubernetes;
 mod lines;
 mod linux;
+mod mig;
+mod nvlink;
 mod nxos;
+mod pkey;
 mod run;
+mod slurm;
 mod table;
 mod values;
+mod versions;
+mod vfio;
+mod vm;
 mod words;
 
 pub use claim::{Bridge, Claim, Fact, Scope};
 pub use differ::{Difference, differences};
+pub use hold::{DeviceFile, Direction, Function, Hold, Peer};
 
 use model::Dialect;
 
@@ -57,6 +70,17 @@ pub fn claims(dialect: Dialect, text: &str) -> Reading {
         Dialect::Nxos => nxos::read(text),
         Dialect::Linux => linux::read(text),
         Dialect::Table => table::read(text),
+        Dialect::Vfio => vfio::read(text),
+        Dialect::Versions => versions::read(text),
+        Dialect::Mig => mig::read(text),
+        Dialect::Amd => amd::read(text),
+        Dialect::Nvlink => nvlink::read(text),
+        Dialect::Imex => imex::read(text),
+        Dialect::Pkey => pkey::read(text),
+        Dialect::Devices => devices::read(text),
+        Dialect::Vm => vm::read(text),
+        Dialect::Slurm => slurm::read(text),
+        Dialect::Kubernetes => kubernetes::read(text),
     }
 }
 
@@ -68,5 +92,16 @@ pub fn ignored(dialect: Dialect) -> &'static [&'static str] {
         Dialect::Nxos => nxos::IGNORED,
         Dialect::Linux => linux::IGNORED,
         Dialect::Table => table::IGNORED,
+        Dialect::Vfio => vfio::IGNORED,
+        Dialect::Versions => versions::IGNORED,
+        Dialect::Mig => mig::IGNORED,
+        Dialect::Amd => amd::IGNORED,
+        Dialect::Nvlink => nvlink::IGNORED,
+        Dialect::Imex => imex::IGNORED,
+        Dialect::Pkey => pkey::IGNORED,
+        Dialect::Devices => devices::IGNORED,
+        Dialect::Vm => vm::IGNORED,
+        Dialect::Slurm => slurm::IGNORED,
+        Dialect::Kubernetes => kubernetes::IGNORED,
     }
 }

@@ -98,6 +98,7 @@ impl fmt::Display for Fact {
             Self::TableRate { space, guarantee_bps, ceiling_bps } => {
                 write_rate(f, space, *guarantee_bps, *ceiling_bps)
             }
+            Self::Holds(hold) => hold.fmt(f),
             Self::TableJob { space, tag, class, ceiling_bps } => {
                 write!(f, "in {space} group {tag} is {class}")?;
                 write_ceiling(f, *ceiling_bps)

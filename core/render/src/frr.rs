@@ -1,4 +1,4 @@
-use model::{DeviceId, JobName, SwitchId, SwitchRole, TenantName, Vtep};
+use model::{DeviceAt, DeviceId, JobName, SwitchId, SwitchRole, TenantName, Vtep};
 use plan::{Group, JobNet, Plan, TenantNet};
 
 use crate::cables::{Cable, host_cables, switch_cables};
@@ -7,17 +7,18 @@ use crate::say::say;
 pub(crate) fn head(plan: &Plan, device: DeviceId, out: &mut String) {
     let fleet = &*plan.fleet;
     match fleet.at(device) {
-        Ok(switch) => {
+        DeviceAt::Switch(switch) => {
             let cables: Vec<Cable> = switch_cables(fleet, SwitchId(device.0), switch).collect();
             let ends_tunnels = switch.role == SwitchRole::Leaf;
             speaker(switch.name.as_str(), switch.vtep, &cables, ends_tunnels, out);
         }
-        Err(node) => {
+        DeviceAt::Node(node) => {
             if let Some(vtep) = node.vtep {
                 let cables: Vec<Cable> = host_cables(fleet, node).collect();
                 speaker(node.name.as_str(), vtep, &cables, true, out);
             }
         }
+        DeviceAt::Manager(_) => {}
     }
 }
 

@@ -3,13 +3,25 @@
 //! Takes: a plan. Gives: artifacts, one for each device and dialect, in parts.
 //! Never: fails; makes a choice.
 
+mod amd;
 mod cables;
+mod devices;
 mod frr;
+mod imex;
+mod kubernetes;
+mod layers;
 mod linux;
+mod mig;
+mod nvlink;
 mod nxos;
+mod pkey;
 mod runs;
 mod say;
+mod slurm;
 mod table;
+mod versions;
+mod vfio;
+mod vm;
 
 use model::{Artifact, DeviceId, Dialect, Part, PartText};
 use plan::Plan;
@@ -20,7 +32,7 @@ pub fn all(plan: &Plan) -> Vec<Artifact> {
     let fleet = &plan.fleet;
     fleet
         .devices()
-        .flat_map(|device| fleet.dialects(device).iter().map(move |&dialect| (device, dialect)))
+        .flat_map(|device| fleet.dialects(device).map(move |dialect| (device, dialect)))
         .map(|(device, dialect)| artifact(plan, device, dialect))
         .collect()
 }
@@ -28,11 +40,8 @@ pub fn all(plan: &Plan) -> Vec<Artifact> {
 /// One artifact.
 #[must_use]
 pub fn artifact(plan: &Plan, device: DeviceId, dialect: Dialect) -> Artifact {
-    let parts: Vec<Part> = match plan.devices.get(&device) {
-        Some(seated) => seated.parts().collect(),
-        None => vec![Part::Head],
-    };
-    let parts = parts
+    let parts = plan
+        .parts(device)
         .into_iter()
         .filter_map(|part| {
             let text = self::part(plan, device, dialect, &part)?;
@@ -49,12 +58,17 @@ const USUAL_PART_BYTES: usize = 2048;
 #[must_use]
 pub fn part(plan: &Plan, device: DeviceId, dialect: Dialect, part: &Part) -> Option<String> {
     let mut text = String::with_capacity(USUAL_PART_BYTES);
+    if !dialect.is_network() {
+        layers::part(plan, device, dialect, part, &mut text)?;
+        return Some(text);
+    }
     match part {
         Part::Head => match dialect {
             Dialect::Frr => frr::head(plan, device, &mut text),
             Dialect::Nxos => nxos::head(plan, device, &mut text),
             Dialect::Linux => linux::head(plan, device, &mut text),
             Dialect::Table => table::head(plan, device, &mut text),
+            _ => return None,
         },
         Part::Tenant(name) => {
             let tenant = plan.tenants.get(name)?;
@@ -64,6 +78,7 @@ pub fn part(plan: &Plan, device: DeviceId, dialect: Dialect, part: &Part) -> Opt
                 Dialect::Nxos => nxos::tenant(plan, device, name, tenant, &mut text),
                 Dialect::Linux => linux::tenant(plan, device, name, tenant, &mut text),
                 Dialect::Table => table::tenant(plan, device, name, tenant, &mut text),
+                _ => return None,
             }
         }
         Part::Job(name) => {
@@ -74,6 +89,7 @@ pub fn part(plan: &Plan, device: DeviceId, dialect: Dialect, part: &Part) -> Opt
                 Dialect::Nxos => nxos::job(plan, name, job, group, &mut text),
                 Dialect::Linux => linux::job(plan, name, job, group, &mut text),
                 Dialect::Table => table::job(plan, name, job, group, &mut text),
+                _ => return None,
             }
         }
         Part::Whole => return None,

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use model::{DeviceId, Fleet, JobName, Port, SwitchId, TenantName, VrfName};
+use model::{DeviceAt, DeviceId, Fleet, JobName, Port, SwitchId, TenantName, VrfName};
 use plan::{Group, JobNet, Plan, TenantNet};
 use wire::{Vni, router_mac};
 
@@ -31,9 +31,12 @@ pub(crate) fn head(plan: &Plan, device: DeviceId, out: &mut String) {
 fn uplinks(fleet: &Fleet, device: DeviceId) -> Vec<Cable> {
     let id = SwitchId(device.0);
     match fleet.at(device) {
-        Ok(switch) if cables_to_hosts(fleet, id, switch).next().is_some() => Vec::new(),
-        Ok(_) => cables_to_switches(fleet, id).collect(),
-        Err(node) => host_cables(fleet, node).collect(),
+        DeviceAt::Switch(switch) if cables_to_hosts(fleet, id, switch).next().is_some() => {
+            Vec::new()
+        }
+        DeviceAt::Switch(_) => cables_to_switches(fleet, id).collect(),
+        DeviceAt::Node(node) => host_cables(fleet, node).collect(),
+        DeviceAt::Manager(_) => Vec::new(),
     }
 }
 

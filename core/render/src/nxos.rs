@@ -11,7 +11,7 @@ use wire::Mac;
 pub(crate) fn head(plan: &Plan, device: DeviceId, out: &mut String) {
     let fleet = &plan.fleet;
     // Nodes are not configured in this dialect.
-    let Ok(switch) = fleet.at(device) else {
+    let Some(switch) = fleet.switch_at(device) else {
         return;
     };
     let mut sessions = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn tenant(
     tenant: &TenantNet,
     out: &mut String,
 ) {
-    if let Ok(switch) = plan.fleet.at(device) {
+    if let Some(switch) = plan.fleet.switch_at(device) {
         written(write_vrf(switch, name, tenant, out));
     }
 }
@@ -43,8 +43,8 @@ pub(crate) fn tenant(
 /// A job's segment, group, endpoints and contracts.
 pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out: &mut String) {
     // A plan in which the job's tenant has no VRF gives the job nothing to stand in.
-    let (Ok(switch), Some(tenant)) = (plan.fleet.at(group.device), plan.tenants.get(&name.tenant))
-    else {
+    let switch = plan.fleet.switch_at(group.device);
+    let (Some(switch), Some(tenant)) = (switch, plan.tenants.get(&name.tenant)) else {
         return;
     };
     written(write_segment(switch, name, tenant, job, group, out));

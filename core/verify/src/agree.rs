@@ -38,7 +38,7 @@ impl Verifier {
             let weakness = Weakness::StrangeSource { vni, from: *from };
             self.weak(judgement, Some(device), weakness, [*at]);
         }
-        let judges = self.world.fleet.dialects(device).contains(&Dialect::Table);
+        let judges = self.world.fleet.network_dialects(device).contains(&Dialect::Table);
         if let Some(vrf) = vrf
             && judges
         {

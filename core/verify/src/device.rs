@@ -271,6 +271,7 @@ impl Device {
     /// Takes one claim in, or out again.
     pub(crate) fn turn(&mut self, fact: &Fact, at: At, turn: Turn) {
         match fact {
+            Fact::Holds(_) => {}
             Fact::LocalAs(asn) => self.local_as.turn(*asn, at, turn),
             Fact::CableAddress(address) => turn_in(&mut self.cables, *address, (), at, turn),
             Fact::Neighbor { address, remote } => {

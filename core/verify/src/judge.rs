@@ -68,7 +68,7 @@ impl Verifier {
     }
 
     fn judge_device(&self, device: DeviceId, judgement: &mut Judgement) {
-        let dialects = self.world.fleet.dialects(device);
+        let dialects = self.world.fleet.network_dialects(device);
         for &dialect in dialects {
             if self.held.get(&(device, dialect)).copied().unwrap_or_default() == 0 {
                 self.weak(judgement, Some(device), Weakness::Silent(dialect), []);

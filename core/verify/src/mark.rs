@@ -116,6 +116,7 @@ impl Verifier {
             | Fact::Queue { vrf, .. } => {
                 self.dirty.places.insert(Spotted::Vrf(device, vrf.clone()));
             }
+            Fact::Holds(_) => {}
             Fact::Uplink(_) | Fact::QueuedLink { .. } => {
                 self.dirty.places.insert(Spotted::Device(device));
                 let vrfs = self.world.devices[device.index()].vrfs.keys().cloned();

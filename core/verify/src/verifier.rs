@@ -86,7 +86,7 @@ impl Verifier {
     #[must_use]
     pub fn new(fleet: Arc<Fleet>, owners: &Owners) -> Self {
         let configured: Vec<DeviceId> = fleet.devices().collect();
-        let count = fleet.switches.len() + fleet.nodes.len();
+        let count = fleet.device_count();
         let mut verifier = Self {
             world: World::new(fleet),
             owners: vec![BTreeMap::new(); count],

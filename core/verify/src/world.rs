@@ -67,7 +67,7 @@ impl World {
 
     /// Whether the device judges by security groups; otherwise a packet program does.
     pub(crate) fn is_switch(&self, device: DeviceId) -> bool {
-        self.fleet.dialects(device).contains(&Dialect::Nxos)
+        self.fleet.network_dialects(device).contains(&Dialect::Nxos)
     }
 
     /// The first way on which a frame passes. An honest sender uses an address bound to its

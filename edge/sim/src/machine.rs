@@ -112,6 +112,8 @@ impl Machine {
                 Dialect::Nxos => nxos::load(text, &mut machine),
                 Dialect::Linux => linux::load(text, &mut machine),
                 Dialect::Table => table::load(text, &mut machine),
+                // Packets know nothing of the other layers.
+                _ => {}
             }
         }
         // A port may be put into a bridge domain of which nothing else is said.

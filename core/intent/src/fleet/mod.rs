@@ -13,6 +13,7 @@
 mod draft;
 mod exception;
 mod gpus;
+mod layers;
 mod models;
 mod spec;
 mod wiring;
@@ -47,6 +48,7 @@ pub(crate) fn read(papers: &Papers, out: &mut Refusals) -> Option<Fleet> {
     if out.count() > already {
         return None;
     }
-    let fleet = wiring::wire(&spec, draft, out);
+    let mut fleet = wiring::wire(&spec, draft, out);
+    layers::lay(&mut fleet, &spec, out);
     (out.count() == already).then_some(fleet)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Enforcement, GpuModel, Name, Nic, NodeModel, NodeModelId, SwitchDialect, Versions};
 use smol_str::SmolStr;
 
-use super::gpus;
+use super::{gpus, layers};
 use crate::Problem;
 use crate::form::{self, Form, Shape};
 use crate::refusal::Refusals;
@@ -70,7 +70,7 @@ const MODELS: Shape = Shape { what: "models", needs: &["nodes"], may: &["racks",
 const NODE: Shape = Shape {
     what: "a node model",
     needs: &["gpu", "gpus", "nics"],
-    may: &["gpuIommuGroups", "versions"],
+    may: &["gpuIommuGroups", "gpuPci", "nicPci", "versions"],
 };
 
 const GPU: Shape =
@@ -184,6 +184,7 @@ fn node(name: &At<SmolStr>, tree: &Tree, out: &mut Refusals) -> Option<NodeModel
         partitions,
         gpu_groups: gpu_groups?,
         gpu_numa: gpus::numa(gpus, &nics),
+        pci: layers::pci(&form, gpus, nics.len(), out),
         nics,
         versions,
     })

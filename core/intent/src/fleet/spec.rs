@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
-use model::{Enforcement, Health, Name, NodeModelId, Rate, SiteKind, SwitchDialect, Versions};
+use model::{
+    Enforcement, Health, Layers, Name, NodeModelId, Rate, SiteKind, SwitchDialect, Versions,
+};
 use smol_str::SmolStr;
 
 use super::exception::{self, Exception};
+use super::layers;
 use super::models::{self, MOST, Models, NvlinkDomain, PodModel, Ways};
 use crate::Problem;
 use crate::document::Document;
@@ -23,6 +26,7 @@ pub(super) struct Spec {
     pub(super) loopbacks: At<Ipv4Net>,
     pub(super) cables: At<Ipv4Net>,
     pub(super) uplink_rate: Option<Rate>,
+    pub(super) layers: Option<At<Layers>>,
     pub(super) models: Models,
     pub(super) sites: Vec<Site>,
     pub(super) exceptions: Vec<Exception>,
@@ -78,7 +82,16 @@ pub(super) struct Own {
 const FLEET: Shape = Shape {
     what: "a fleet",
     needs: &["models", "sites"],
-    may: &["targetAsn", "firstAsn", "loopbacks", "cables", "uplinkRate", "exceptions"],
+    may: &[
+        "targetAsn",
+        "firstAsn",
+        "loopbacks",
+        "cables",
+        "uplinkRate",
+        "layers",
+        "topologyLabels",
+        "exceptions",
+    ],
 };
 
 const SITE: Shape = Shape {
@@ -125,6 +138,7 @@ pub(super) fn read(document: &Document, out: &mut Refusals) -> Option<Spec> {
         loopbacks: form.net("loopbacks", out).unwrap_or(default(LOOPBACKS)),
         cables: form.net("cables", out).unwrap_or(default(CABLES)),
         uplink_rate: form.rate("uplinkRate", out).map(|at| at.value),
+        layers: layers::read(&form, out),
         sites: sites(&form, &models, out),
         exceptions: exception::read(form.list("exceptions", out), out),
         models,

@@ -73,6 +73,7 @@ fn model() -> NodeModel {
         nics: (0..2)
             .map(|nic| Nic { rate_bps: 400_000_000_000, vfs: 8, numa: nic, iommu_group: nic })
             .collect(),
+        pci: model::PciLayout::default(),
         versions: Versions::default(),
     }
 }
@@ -91,6 +92,7 @@ fn node(number: u32) -> Node {
         rack: format!("r{leaf}").parse().unwrap(),
         model: NodeModelId(0),
         nvlink_domain: format!("n{number}").parse().unwrap(),
+        pci: model::PciLayout::default(),
         versions: Versions { driver: "550.54.15".into(), secure_boot: true, ..Versions::default() },
         health: Health::Good,
         enforcement,
@@ -312,6 +314,7 @@ pub(super) fn tenant(name: &str) -> Tenant {
         quota_gpus: None,
         quotas: model::Quotas::default(),
         apart: Vec::new(),
+        pci: model::PciLayout::default(),
         versions: VersionPolicy::default(),
         jurisdictions: Vec::new(),
         groups: Vec::new(),

@@ -118,6 +118,7 @@ fn models() -> Vec<NodeModel> {
         nics: (0..nics)
             .map(|nic| Nic { rate_bps: 400_000_000_000, vfs: 16, numa: 0, iommu_group: nic })
             .collect(),
+        pci: model::PciLayout::default(),
         versions: Versions::default(),
     };
     let mut crowded = model(PRODUCTS[3], "PCIe", 8, 4);
@@ -146,6 +147,7 @@ fn node(
     leaf: SwitchId,
     kind: u32,
     domain: Option<String>,
+    pci: model::PciLayout::default(),
     versions: Versions,
 ) -> Node {
     let number = fleet.nodes.len();

@@ -39,6 +39,7 @@ fn model(board: &str, gpus: u16, nics: u16) -> NodeModel {
         nics: (0..nics)
             .map(|nic| Nic { rate_bps: 400_000_000_000, vfs: 8, numa: 0, iommu_group: nic })
             .collect(),
+        pci: model::PciLayout::default(),
         versions: Versions::default(),
     }
 }

@@ -1,0 +1,123 @@
+//! Who else must know of a job: its nodes, and the managers that speak for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    Confidential, DeviceId, Fleet, Grade, JobName, ManagerKind, Name, NicRef, NodeId, Part, PodId,
+    Runtime, Share, Tenant, Trust, VersionPolicy,
+};
+
+use crate::shape::Touched;
+
+/// Where the managers of a fleet's layers are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Managers {
+    nvlink: BTreeMap<Name, DeviceId>,
+    subnets: BTreeMap<PodId, DeviceId>,
+    /// Those that speak for the whole cluster.
+    clusters: Vec<DeviceId>,
+    /// Whether nodes have a layer of their own.
+    has_nodes: bool,
+}
+
+impl Managers {
+    pub(crate) fn new(fleet: &Fleet) -> Self {
+        let mut managers = Self { has_nodes: !fleet.layers.dialects.is_empty(), ..Self::default() };
+        for (place, manager) in fleet.managers.iter().enumerate() {
+            let device = fleet.manager_device(place);
+            match &manager.kind {
+                ManagerKind::Nvlink(domain) => {
+                    managers.nvlink.insert(domain.clone(), device);
+                }
+                ManagerKind::Subnet(pod) => {
+                    managers.subnets.insert(*pod, device);
+                }
+                ManagerKind::Slurm | ManagerKind::Kubernetes => managers.clusters.push(device),
+            }
+        }
+        managers
+    }
+
+    /// The devices of other layers that hold a job with these interfaces.
+    pub(crate) fn of(&self, fleet: &Fleet, nics: &[NicRef]) -> BTreeSet<DeviceId> {
+        let mut devices: BTreeSet<DeviceId> = self.clusters.iter().copied().collect();
+        if !self.has_nodes {
+            return devices;
+        }
+        let mut last = None;
+        for nic in nics.iter().filter(|nic| last.replace(nic.node) != Some(nic.node)) {
+            let node = &fleet.nodes[nic.node.index()];
+            devices.insert(fleet.node_device(nic.node));
+            devices.extend(self.nvlink.get(&node.nvlink_domain));
+            devices.extend(self.subnets.get(&node.pod));
+        }
+        devices
+    }
+
+    /// Their names, for the lease: a job's things rest until all of them were seen without it.
+    pub(crate) fn names_of(&self, fleet: &Fleet, nics: &[NicRef]) -> Vec<Name> {
+        let devices = self.of(fleet, nics).into_iter();
+        let mut names: Vec<Name> =
+            devices.map(|device| fleet.device_name(device).clone()).collect();
+        names.sort();
+        names
+    }
+
+    /// Marks the parts that come or go with a job. The tenant's part of a cluster tells of all its
+    /// jobs.
+    pub(crate) fn touch(
+        &self,
+        fleet: &Fleet,
+        job: &JobName,
+        nics: &[NicRef],
+        touched: &mut Touched,
+    ) {
+        for device in self.of(fleet, nics) {
+            touched.0.insert((device, Part::Job(job.clone())));
+        }
+        for &cluster in &self.clusters {
+            touched.0.insert((cluster, Part::Tenant(job.tenant.clone())));
+        }
+    }
+
+    /// What the job has of each node, if a layer asks.
+    pub(crate) fn shares(&self, fleet: &Fleet, nics: &[NicRef]) -> BTreeMap<NodeId, Share> {
+        let mut shares: BTreeMap<NodeId, Share> = BTreeMap::new();
+        for nic in nics.iter().filter(|_| self.has_nodes) {
+            let model = fleet.nodes[nic.node.index()].model;
+            let share = shares.entry(nic.node).or_default();
+            share.nics |= 1 << nic.nic;
+            share.gpus |= fleet.node_models[model.index()].gpus_behind(nic.nic);
+        }
+        shares
+    }
+}
+
+/// What a tenant may share, as its document says; one that nobody describes any more shares
+/// nothing.
+pub(crate) fn trust(tenant: Option<&Tenant>) -> Trust {
+    let Some(tenant) = tenant else {
+        return Trust {
+            grade: Grade::Domain,
+            versions: VersionPolicy::default(),
+            runtime: Runtime::Container,
+            confidential: None,
+            groups: Vec::new(),
+        };
+    };
+    Trust {
+        grade: tenant.grade,
+        versions: tenant.versions.clone(),
+        runtime: runtime(tenant.grade, tenant.confidential),
+        confidential: tenant.confidential,
+        groups: tenant.groups.clone(),
+    }
+}
+
+/// Whoever shares a host with others has a kernel of its own; so has whoever keeps the host out.
+fn runtime(grade: Grade, confidential: Option<Confidential>) -> Runtime {
+    match (grade, confidential) {
+        (Grade::Gpu | Grade::Slice, _) | (_, Some(_)) => Runtime::Vm,
+        (Grade::Domain | Grade::Node | Grade::Shared, None) => Runtime::Container,
+    }
+}

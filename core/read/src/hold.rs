@@ -1,0 +1,185 @@
+use std::fmt;
+
+use model::{Component, Confidential, Guid, JobName, Name, PciAddress, TenantName};
+use smol_str::SmolStr;
+
+/// What a line of a layer besides the network can say.
+///
+/// Three kinds of sentences: what something *is* (a function, a version), what *joins* several
+/// things (an IOMMU group, a partition, a key), and what a *job* was given (a device, a claim).
+/// GPUs are counted from 0 in the order of their module ids, except where a device file's number
+/// is meant, which is called minor.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[allow(missing_docs, reason = "each variant's sentence names its fields")]
+pub enum Hold {
+    // PCI functions of a node.
+    /// The function is this, and stands in this IOMMU group and NUMA node.
+    Function { pci: PciAddress, what: Function, group: u16, numa: u16 },
+    /// The function is driven by this driver.
+    Driven { pci: PciAddress, driver: SmolStr },
+    /// The function is below a bridge that lets its functions reach each other past the IOMMU.
+    Beneath { bridge: PciAddress, pci: PciAddress },
+
+    // Software of a node.
+    /// This part of the software has this version.
+    Runs { component: Component, version: SmolStr },
+    /// Whether the node booted securely.
+    BootedSecurely(bool),
+
+    // Cuts of a GPU.
+    /// The GPU can be cut into instances.
+    Cuttable { gpu: u16 },
+    /// An instance of this profile begins at this memory slot of the GPU.
+    Instance { gpu: u16, profile: SmolStr, start: u8 },
+    /// The AMD GPU is divided in this way.
+    Divided { gpu: u16, compute: SmolStr, memory: SmolStr },
+
+    // Fabrics of GPUs.
+    /// The node's board can join these GPUs under this number; nothing is joined yet.
+    Joinable { partition: u16, gpus: u64 },
+    /// The partition with this number of the node's board is active.
+    Active { partition: u16 },
+    /// The domain's partition with this number holds these GPUs of this node.
+    Linked { partition: u16, node: Name, gpus: u64 },
+    /// The job's memory channel on this node.
+    Channel { job: JobName, channel: u16 },
+    /// The port is in the InfiniBand partition; a full member speaks with all, a limited one
+    /// only with full ones.
+    Member { pkey: u16, guid: Guid, full: bool },
+    /// Every port is in the InfiniBand partition.
+    EveryMember { pkey: u16, full: bool },
+
+    // What a job was given on a node.
+    /// The processes of the job may open this device file.
+    Opens { job: JobName, file: DeviceFile },
+    /// The job runs in a virtual machine on this node.
+    Guest { job: JobName, confidential: Option<Confidential> },
+    /// The job's virtual machine has this function.
+    GuestHas { job: JobName, pci: PciAddress },
+    /// The memory of the job's virtual machine is on this NUMA node.
+    GuestNear { job: JobName, numa: u16 },
+
+    // Slurm.
+    /// Slurm gives out these GPUs of the node, by minor.
+    Schedulable { node: Name, minors: u64 },
+    /// Jobs of these accounts may run on these nodes. An empty list of accounts is everybody.
+    Partition { partition: SmolStr, nodes: Vec<Name>, accounts: Vec<SmolStr>, exclusive: bool },
+    /// The nodes hang together below this switch or in this block.
+    Together { place: SmolStr, nodes: Vec<Name> },
+    /// Slurm keeps jobs from devices that it did not give them.
+    ConstrainsDevices(bool),
+    /// Slurm keeps jobs of different labels off each other's nodes.
+    KeepsLabelsApart(bool),
+    /// These nodes are kept for the job.
+    Reserved { job: JobName, account: SmolStr, nodes: Vec<Name> },
+    /// Slurm gave the job these GPUs of the node, by minor.
+    Allocated { job: JobName, node: Name, minors: u64 },
+
+    // Kubernetes.
+    /// The namespace is this tenant's.
+    Namespace { namespace: Name, tenant: TenantName },
+    /// What no policy allows does not enter the namespace, or does not leave it.
+    DeniesByDefault { namespace: Name, direction: Direction },
+    /// Pods of the namespace may be reached from, or reach, these.
+    Lets { namespace: Name, direction: Direction, peer: Peer },
+    /// Pods of the namespace speak only mutually authenticated TLS; permissive is not.
+    StrictTls { namespace: Name, strict: bool },
+    /// Only callers from these namespaces are let in by the mesh. An empty list is nobody.
+    MeshLets { namespace: Name, callers: Vec<Name> },
+    /// The namespace may use so many GPUs.
+    GpuQuota { namespace: Name, gpus: u32 },
+    /// The namespace may store so many bytes in this class.
+    StorageQuota { namespace: Name, class: SmolStr, bytes: u64 },
+    /// Containers of the namespace have bounds also when they ask for none.
+    Bounded { namespace: Name },
+    /// Pods of the namespace that could reach the host are refused, or not.
+    Restricted { namespace: Name, restricted: bool },
+    /// Members of the group have this role in the namespace; without one, everywhere.
+    Role { namespace: Option<Name>, group: SmolStr, role: SmolStr },
+    /// Volumes of the class are this tenant's.
+    Volumes { class: SmolStr, tenant: TenantName },
+    /// The claim of the job in the namespace asks for this GPU of the node, by minor.
+    Claimed { namespace: Name, job: JobName, node: Name, minor: u16 },
+    /// The driver publishes this GPU of the node.
+    Published { node: Name, minor: u16, pci: PciAddress },
+    /// The node carries this label.
+    Label { node: Name, key: SmolStr, value: SmolStr },
+    /// The tenant has a control plane of its own of this kind.
+    ControlPlane { tenant: TenantName, namespace: Name, kind: SmolStr },
+    /// The job runs in a virtual machine that Kubernetes starts in the namespace.
+    ClusterGuest { namespace: Name, job: JobName, confidential: Option<Confidential> },
+}
+
+/// What a PCI function is.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Function {
+    /// The GPU with this number.
+    Gpu(u16),
+    /// The interface with this number.
+    Nic(u16),
+    /// A virtual function of an interface.
+    Vf {
+        /// The interface.
+        nic: u16,
+        /// Which of its virtual functions, from 0.
+        vf: u16,
+    },
+    /// Something else that stands in a group with one of those.
+    Other,
+}
+
+/// What a device file leads to.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum DeviceFile {
+    /// A GPU, by minor.
+    Gpu(u16),
+    /// The driver's control devices, which every job with a GPU opens: they give nothing by
+    /// themselves.
+    Control(SmolStr),
+    /// A VFIO group.
+    Group(u16),
+    /// The verbs of the interface with this number.
+    Verbs(u16),
+    /// A memory channel.
+    Channel(u16),
+    /// A capability of a GPU's instance: the GPU by minor, and the first memory slot.
+    Instance {
+        /// The GPU.
+        minor: u16,
+        /// The slot.
+        start: u8,
+    },
+    /// Whatever stands in this directory, or matches this pattern.
+    Many(SmolStr),
+    /// Management of an InfiniBand fabric: subnet manager, raw datagrams.
+    Management(SmolStr),
+    /// A file that leads somewhere nobody knows.
+    Strange(SmolStr),
+}
+
+/// Into a namespace or out of it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Direction {
+    /// Into it.
+    Ingress,
+    /// Out of it.
+    Egress,
+}
+
+/// Whom a network policy lets in or out.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Peer {
+    /// Pods of this namespace.
+    Namespace(Name),
+    /// Names of services only: port 53 of the cluster's resolver.
+    Resolver,
+    /// Anybody.
+    Anyone,
+}
+
+/// What a claim says, in words.
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
