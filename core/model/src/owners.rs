@@ -78,3 +78,16 @@ pub struct Consent {
     /// At which service.
     pub service: Service,
 }
+
+/// A tenant of whom nobody knows anything shares nothing.
+impl Default for Trust {
+    fn default() -> Self {
+        Self {
+            grade: Grade::Domain,
+            versions: VersionPolicy::default(),
+            runtime: Runtime::Container,
+            confidential: None,
+            groups: Vec::new(),
+        }
+    }
+}

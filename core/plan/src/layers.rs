@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Confidential, DeviceId, Fleet, Grade, JobName, ManagerKind, Name, NicRef, NodeId, Part, PodId,
-    Runtime, Share, Tenant, Trust, VersionPolicy,
+    Runtime, Share, Tenant, Trust,
 };
 
 use crate::shape::Touched;
@@ -97,13 +97,7 @@ impl Managers {
 /// nothing.
 pub(crate) fn trust(tenant: Option<&Tenant>) -> Trust {
     let Some(tenant) = tenant else {
-        return Trust {
-            grade: Grade::Domain,
-            versions: VersionPolicy::default(),
-            runtime: Runtime::Container,
-            confidential: None,
-            groups: Vec::new(),
-        };
+        return Trust::default();
     };
     Trust {
         grade: tenant.grade,

@@ -422,6 +422,7 @@ fn plan() -> Plan {
         jobs: BTreeMap::new(),
         consents: BTreeMap::new(),
         devices: BTreeMap::new(),
+        nodes: BTreeMap::new(),
     };
     plan.tenants.insert("acme/research".parse().unwrap(), tenant(17));
     plan.tenants.insert("store".parse().unwrap(), tenant(18));
@@ -515,6 +516,7 @@ fn tenant(number: u16) -> TenantNet {
         target: target(l3vni),
         guarantee: None,
         ceiling: None,
+        trust: model::Trust::default(),
     }
 }
 
@@ -543,6 +545,7 @@ fn job(tag: u16, subnet: &str, device: DeviceId, vlan: u16, ports: &[u8]) -> Job
         gateway,
         class: TrafficClass::Lossless,
         ceiling: None,
+        keys: plan::place::FabricKeys::default(),
         groups: vec![Group { device, vlan: vlan.try_into().unwrap(), seats: seats.collect() }],
     }
 }

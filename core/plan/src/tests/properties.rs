@@ -170,9 +170,9 @@ fn parts(plan: &Plan) -> BTreeMap<(DeviceId, Part), String> {
         }
         Part::Head | Part::Whole => String::new(),
     };
-    let devices = plan.devices.iter();
+    let devices = plan.devices.keys();
     devices
-        .flat_map(|(&device, seated)| seated.parts().map(move |part| (device, part)))
+        .flat_map(|&device| plan.parts(device).into_iter().map(move |part| (device, part)))
         .filter(|(_, part)| *part != Part::Head)
         .map(|(device, part)| {
             let text = about(&part);

@@ -54,7 +54,7 @@ pub(super) fn fleet() -> Fleet {
         nodes: (1..=8).map(node).collect(),
         switches: switches.collect(),
         links: Vec::new(),
-        uplink_rate: None,
+        ..Fleet::default()
     }
 }
 
@@ -92,7 +92,6 @@ fn node(number: u32) -> Node {
         rack: format!("r{leaf}").parse().unwrap(),
         model: NodeModelId(0),
         nvlink_domain: format!("n{number}").parse().unwrap(),
-        pci: model::PciLayout::default(),
         versions: Versions { driver: "550.54.15".into(), secure_boot: true, ..Versions::default() },
         health: Health::Good,
         enforcement,
@@ -314,10 +313,10 @@ pub(super) fn tenant(name: &str) -> Tenant {
         quota_gpus: None,
         quotas: model::Quotas::default(),
         apart: Vec::new(),
-        pci: model::PciLayout::default(),
         versions: VersionPolicy::default(),
         jurisdictions: Vec::new(),
         groups: Vec::new(),
+        confidential: None,
     }
 }
 

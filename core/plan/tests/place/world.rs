@@ -147,7 +147,6 @@ fn node(
     leaf: SwitchId,
     kind: u32,
     domain: Option<String>,
-    pci: model::PciLayout::default(),
     versions: Versions,
 ) -> Node {
     let number = fleet.nodes.len();
@@ -258,6 +257,7 @@ fn tenant(name: TenantName, wish: &Wish, above: Option<&Tenant>) -> Tenant {
             law
         },
         groups: Vec::new(),
+        confidential: None,
         name,
     }
 }

@@ -85,6 +85,7 @@ fn plan() -> Plan {
             ("blue".parse().unwrap(), tenant(18, None, None)),
         ]),
         consents: consents(),
+        nodes: BTreeMap::new(),
         devices: seated(&jobs),
         jobs,
     }
@@ -130,6 +131,7 @@ fn tenant(number: u16, guarantee: Option<u64>, ceiling: Option<u64>) -> TenantNe
         target: RouteTarget { asn: 65_000, number: l3vni },
         guarantee: guarantee.map(|bps| Rate { bps }),
         ceiling: ceiling.map(|bps| Rate { bps }),
+        trust: model::Trust::default(),
     }
 }
 
@@ -144,6 +146,7 @@ fn job(tag: u16, subnet: &str, groups: Vec<Group>) -> JobNet {
         gateway: next(subnet.network()),
         class: TrafficClass::Lossless,
         ceiling: None,
+        keys: plan::place::FabricKeys::default(),
         groups,
     }
 }
