@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use ipnet::{IpNet, Ipv4Net};
 use model::{
-    ApartLevel, Capacity, Confidential, Enforcement, Grade, Health, Name, Preempts, Protocol, Rate,
-    Side, SiteKind, SwitchDialect, TrafficClass, Within,
+    ApartLevel, Capacity, Confidential, Enforcement, Grade, Health, Memory, Name, Preempts,
+    Protocol, Rate, Side, SiteKind, SwitchDialect, TrafficClass, Within,
 };
 use smol_str::SmolStr;
 
@@ -360,6 +360,7 @@ words! {
     Enforcement: "leaf" Leaf, "host" Host, "dpu" Dpu;
     Health: "good" Good, "draining" Draining, "failed" Failed;
     Confidential: "sev-snp" SevSnp, "tdx" Tdx;
+    Memory: "hbm" Hbm, "sram" Sram, "ram" Ram, "nvme" Nvme, "nic" Nic;
     Preempts: "nobody" Nobody, "own" Own, "others" Others;
     Protocol: "tcp" Tcp, "udp" Udp;
     Side: "client" Client, "provider" Provider;

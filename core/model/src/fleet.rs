@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use wire::Mac;
 
 use crate::words::words;
-use crate::{Asn, Dialect, Layers, Manager, Name, PciLayout, Port, Rate, mig_profiles};
+use crate::{Asn, Dialect, Layers, Manager, Memory, Name, PciLayout, Port, Rate, mig_profiles};
 
 /// Everything that exists, expanded from the models people write: each node, switch and link.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Fleet {
     /// What a cable to the fabric carries. Where it is said, what is over it waits at Linux tunnel
     /// endpoints in a queue of its tenant.
     pub uplink_rate: Option<Rate>,
+    /// The memories that must be scrubbed, with evidence, before anybody else gets a node's GPUs.
+    pub scrub: Vec<Memory>,
     /// The layers besides the network.
     pub layers: Layers,
     /// What is configured for those layers beside the nodes themselves.
@@ -420,13 +422,13 @@ impl Fleet {
             DeviceAt::Manager(manager) => return manager.kind.dialect() == layer,
             DeviceAt::Node(node) => node,
         };
-        let product = self.node_models[node.model.index()].gpu.product.as_str();
+        let gpu = &self.node_models[node.model.index()].gpu;
         match layer {
             Dialect::Vfio | Dialect::Versions | Dialect::Devices | Dialect::Vm => true,
-            Dialect::Mig => !mig_profiles(product).is_empty(),
-            Dialect::Amd => product.starts_with("MI"),
+            Dialect::Mig => !mig_profiles(&gpu.product).is_empty(),
+            Dialect::Amd => gpu.is_amd(),
             // Where NVLink joins several nodes, its partitions are the domain's and not the node's.
-            Dialect::Nvlink => node.nvlink_domain == node.name && !product.starts_with("MI"),
+            Dialect::Nvlink => node.nvlink_domain == node.name && !gpu.is_amd(),
             Dialect::Imex => node.nvlink_domain != node.name,
             _ => false,
         }

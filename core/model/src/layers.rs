@@ -4,6 +4,9 @@ use smol_str::SmolStr;
 use crate::words::words;
 use crate::{Dialect, Name, PciAddress, PodId};
 
+/// The group of everything that people write, and of the words that other programs keep for us.
+pub const API_GROUP: &str = "bulkhead.dev";
+
 /// The layers besides the network that a fleet has configured. A fleet that names none is a
 /// network alone.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

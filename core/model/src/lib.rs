@@ -4,6 +4,7 @@
 //! Never: behaves.
 
 mod artifact;
+mod board;
 mod fleet;
 mod job;
 mod layers;
@@ -12,12 +13,14 @@ mod names;
 mod numbers;
 mod owners;
 mod pci;
+mod scrub;
 mod tenant;
 mod terms;
 mod version;
 mod words;
 
 pub use artifact::{Artifact, Dialect, Generation, Part, PartText};
+pub use board::BoardPartition;
 pub use fleet::{
     DeviceAt, DeviceId, Enforcement, Fleet, GpuModel, Health, Link, LinkEnd, Nic, Node, NodeId,
     NodeModel, NodeModelId, Pod, PodId, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId,
@@ -25,7 +28,7 @@ pub use fleet::{
 };
 pub use job::{Job, NicRef, NotATrafficClass, Permit, Protocol, Service, Side, TrafficClass, Want};
 pub use layers::{
-    Component, Confidential, Labels, Layers, Manager, ManagerKind, PciLayout, Runtime,
+    API_GROUP, Component, Confidential, Labels, Layers, Manager, ManagerKind, PciLayout, Runtime,
 };
 pub use mig::{MigProfile, mig_profiles};
 pub use names::{JobName, Name, NotAName, TenantName, VrfName};
@@ -35,6 +38,7 @@ pub use numbers::{
 };
 pub use owners::{Consent, Owners, Rates, Share, Treatment, Trust};
 pub use pci::{Guid, NotAGuid, NotAPciAddress, PciAddress};
+pub use scrub::{Evidence, Memory};
 pub use tenant::{Apart, ApartLevel, Grade, NotAGrade, Quotas, Tenant, VersionPolicy};
 pub use terms::{Capacity, Preempts, Terms, Within};
 pub use version::compare_versions;

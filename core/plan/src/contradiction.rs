@@ -45,6 +45,13 @@ pub enum Contradiction {
     VlanTaken { job: JobName, device: Name, vlan: u16 },
     #[error("job {job} got interface {nic} of node {node}, which is leased or rests")]
     SeatTaken { job: JobName, node: Name, nic: u16 },
+    #[error("{node} was scrubbed after job {job}, of which nothing waits for that")]
+    ScrubUnasked { node: Name, job: JobName },
+    #[error(
+        "{node} was scrubbed after job {job} before every device was seen without the job: \
+         whoever still holds it can write again"
+    )]
+    ScrubTooEarly { node: Name, job: JobName },
     #[error("{} and {} consented to {} a second time", .0.client, .0.provider, .0.service)]
     ConsentTwice(Consent),
     #[error("{} and {} had not consented to {}", .0.client, .0.provider, .0.service)]

@@ -16,13 +16,14 @@ pub(crate) struct Managers {
     subnets: BTreeMap<PodId, DeviceId>,
     /// Those that speak for the whole cluster.
     clusters: Vec<DeviceId>,
-    /// Whether nodes have a layer of their own.
-    has_nodes: bool,
+    /// Whether there is any layer besides the network.
+    has_layers: bool,
 }
 
 impl Managers {
     pub(crate) fn new(fleet: &Fleet) -> Self {
-        let mut managers = Self { has_nodes: !fleet.layers.dialects.is_empty(), ..Self::default() };
+        let mut managers =
+            Self { has_layers: !fleet.layers.dialects.is_empty(), ..Self::default() };
         for (place, manager) in fleet.managers.iter().enumerate() {
             let device = fleet.manager_device(place);
             match &manager.kind {
@@ -41,13 +42,12 @@ impl Managers {
     /// The devices of other layers that hold a job with these interfaces.
     pub(crate) fn of(&self, fleet: &Fleet, nics: &[NicRef]) -> BTreeSet<DeviceId> {
         let mut devices: BTreeSet<DeviceId> = self.clusters.iter().copied().collect();
-        if !self.has_nodes {
-            return devices;
-        }
         let mut last = None;
         for nic in nics.iter().filter(|nic| last.replace(nic.node) != Some(nic.node)) {
             let node = &fleet.nodes[nic.node.index()];
-            devices.insert(fleet.node_device(nic.node));
+            let device = fleet.node_device(nic.node);
+            let mut dialects = fleet.dialects(device);
+            devices.extend(dialects.any(|dialect| !dialect.is_network()).then_some(device));
             devices.extend(self.nvlink.get(&node.nvlink_domain));
             devices.extend(self.subnets.get(&node.pod));
         }
@@ -83,7 +83,7 @@ impl Managers {
     /// What the job has of each node, if a layer asks.
     pub(crate) fn shares(&self, fleet: &Fleet, nics: &[NicRef]) -> BTreeMap<NodeId, Share> {
         let mut shares: BTreeMap<NodeId, Share> = BTreeMap::new();
-        for nic in nics.iter().filter(|_| self.has_nodes) {
+        for nic in nics.iter().filter(|_| self.has_layers) {
             let model = fleet.nodes[nic.node.index()].model;
             let share = shares.entry(nic.node).or_default();
             share.nics |= 1 << nic.nic;
@@ -111,7 +111,7 @@ pub(crate) fn trust(tenant: Option<&Tenant>) -> Trust {
 /// Whoever shares a host with others has a kernel of its own; so has whoever keeps the host out.
 fn runtime(grade: Grade, confidential: Option<Confidential>) -> Runtime {
     match (grade, confidential) {
-        (Grade::Gpu | Grade::Slice, _) | (_, Some(_)) => Runtime::Vm,
-        (Grade::Domain | Grade::Node | Grade::Shared, None) => Runtime::Container,
+        (Grade::Gpu | Grade::Slice | Grade::Shared, _) | (_, Some(_)) => Runtime::Vm,
+        (Grade::Domain | Grade::Node, None) => Runtime::Container,
     }
 }

@@ -1,13 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::Ipv4Net;
-use model::{Capacity, Consent, Generation, JobName, Name, Rate, TenantName, TrafficClass};
+use model::{
+    Capacity, Consent, Evidence, Generation, JobName, Name, Rate, TenantName, TrafficClass,
+};
 
 use crate::blocks::{overlap, prefix_for};
 use crate::contradiction::Contradiction;
 use crate::number::{Numbers, TAGS, TENANT_NUMBERS};
 use crate::record::{Lease, Record, SeatAt};
-use crate::rest::{Finished, Rest, RestId, Resting, Rests};
+use crate::rest::{Finished, Rest, RestId, Resting, Rests, Unscrubbed};
 
 /// Who holds what, and what rests: the sum of all records. Use is read here and never
 /// recomputed from what the fleet happens to have.
@@ -112,10 +114,11 @@ impl Ledger {
         match record {
             Record::Planned { generation } => self.plan(*generation)?,
             Record::Seen { device, generation } => return self.see(device, *generation),
+            Record::Scrubbed { node, job, evidence } => return self.scrub(node, job, evidence),
             _ if !self.open => return Err(Contradiction::NotPlanned),
             Record::TenantLeased { tenant, number } => self.lease_tenant(tenant, *number)?,
             Record::TenantFreed { tenant } => self.free_tenant(tenant)?,
-            Record::JobLeased { job, lease } => self.lease_job(job, lease)?,
+            Record::JobLeased { job, lease } => return self.lease_job(job, lease),
             Record::JobClassed { job, class, ceiling, capacity } => {
                 self.class_job(job, *class, *ceiling, *capacity)?;
             }
@@ -179,8 +182,9 @@ impl Ledger {
         Ok(())
     }
 
-    fn lease_job(&mut self, job: &JobName, lease: &Lease) -> Result<(), Contradiction> {
+    fn lease_job(&mut self, job: &JobName, lease: &Lease) -> Result<Vec<Finished>, Contradiction> {
         self.may_lease(job, lease)?;
+        let mut over = Vec::new();
         self.tags.take(lease.tag.get());
         if let Some(pkey) = lease.keys.pkey {
             self.pkeys.take(pkey);
@@ -193,13 +197,21 @@ impl Ledger {
         }
         for (node, nics) in by_node(&lease.seats) {
             let held = self.seats.entry(node.clone()).or_default();
-            held.extend(nics.into_iter().map(|nic| (nic, Holder::Job(job.clone()))));
+            let mut rests = BTreeSet::new();
+            for nic in nics {
+                if let Some(Holder::Rest(id)) = held.insert(nic, Holder::Job(job.clone())) {
+                    rests.insert(id);
+                }
+            }
+            let rest_there = |id| held.values().any(|holder| *holder == Holder::Rest(id));
+            rests.retain(|id| !rest_there(*id));
+            over.extend(rests.into_iter().filter_map(|id| self.rests.forgive(id, node)));
         }
         for tenant in job.tenant.lineage() {
             *self.gpus.entry(tenant).or_default() += u64::from(lease.gpus);
         }
         self.jobs.insert(job.clone(), lease.clone());
-        Ok(())
+        Ok(self.finish(over))
     }
 
     fn may_lease(&self, job: &JobName, lease: &Lease) -> Result<(), Contradiction> {
@@ -381,6 +393,20 @@ impl Ledger {
         });
         let finished = self.rests.see(device, generation);
         Ok(self.finish(finished))
+    }
+
+    fn scrub(
+        &mut self,
+        node: &Name,
+        job: &JobName,
+        evidence: &[Evidence],
+    ) -> Result<Vec<Finished>, Contradiction> {
+        let (at, of) = (node.clone(), job.clone());
+        match self.rests.scrub(node, job, evidence) {
+            Ok(finished) => Ok(self.finish(finished)),
+            Err(Unscrubbed::Unasked) => Err(Contradiction::ScrubUnasked { node: at, job: of }),
+            Err(Unscrubbed::TooEarly) => Err(Contradiction::ScrubTooEarly { node: at, job: of }),
+        }
     }
 
     /// Makes free what has rested.

@@ -39,6 +39,7 @@ impl Planner {
             vlans: self.vlans(job, &seats)?,
             seats: seats.iter().map(|&(_, nic)| self.seat_at(nic)).collect(),
             layers: self.managers.names_of(&self.fleet, &nics),
+            scrub: self.fleet.scrub.clone(),
         };
         let consents = self.wished_with_present(name);
         self.may_join(&consents)?;

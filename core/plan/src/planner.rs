@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use intent::Intent;
 use model::{
-    Consent, DeviceId, Fleet, Generation, Grade, Job, JobName, Name, NicRef, Part, Permit, Quotas,
-    Tenant, TenantName, VersionPolicy,
+    Consent, DeviceId, Evidence, Fleet, Generation, Grade, Job, JobName, Name, NicRef, Part,
+    Permit, Quotas, Tenant, TenantName, VersionPolicy,
 };
 
 use crate::Next;
@@ -132,7 +132,25 @@ impl Planner {
     /// # Errors
     /// If that generation was never planned.
     pub fn seen(&mut self, device: &Name, generation: Generation) -> Result<(), Contradiction> {
-        let record = Record::Seen { device: device.clone(), generation };
+        self.note_end(Record::Seen { device: device.clone(), generation })
+    }
+
+    /// Notes that the traces of a job were scrubbed on a node. What waited for nothing else is free
+    /// again.
+    ///
+    /// # Errors
+    /// If nothing of the job waits for that, or somebody may still hold what was the job's.
+    pub fn scrubbed(
+        &mut self,
+        node: &Name,
+        job: &JobName,
+        evidence: Vec<Evidence>,
+    ) -> Result<(), Contradiction> {
+        self.note_end(Record::Scrubbed { node: node.clone(), job: job.clone(), evidence })
+    }
+
+    /// Writes down something that may end rests.
+    fn note_end(&mut self, record: Record) -> Result<(), Contradiction> {
         let finished = self.ledger.enter(&record)?;
         self.records.push(record);
         for rest in finished {
@@ -166,10 +184,9 @@ impl Planner {
     }
 
     pub(crate) fn enter(&mut self, record: Record) {
-        if let Err(contradiction) = self.ledger.enter(&record) {
+        if let Err(contradiction) = self.note_end(record) {
             unreachable!("the planner contradicts its own ledger: {contradiction}");
         }
-        self.records.push(record);
     }
 
     /// Gives a job what it was offered.

@@ -1,7 +1,7 @@
 use ipnet::Ipv4Net;
 use model::{
-    Capacity, Consent, Generation, Grade, JobName, Name, Rate, Service, TenantName, TrafficClass,
-    Vlan,
+    Capacity, Consent, Evidence, Generation, Grade, JobName, Memory, Name, Rate, Service,
+    TenantName, TrafficClass, Vlan,
 };
 use serde::{Deserialize, Serialize};
 use wire::Tag;
@@ -73,6 +73,15 @@ pub enum Record {
         /// At which service.
         service: Service,
     },
+    /// The traces of a job were scrubbed on one of its nodes, after everybody was seen without it.
+    Scrubbed {
+        /// The node.
+        node: Name,
+        /// Whose traces.
+        job: JobName,
+        /// What was done and how anybody knows.
+        evidence: Vec<Evidence>,
+    },
     /// A device was seen to hold exactly what this generation gave it.
     Seen {
         /// The device.
@@ -113,6 +122,9 @@ pub struct Lease {
     /// The devices of other layers that hold something of it, in the order of names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Name>,
+    /// What must be scrubbed on each of its nodes before anybody else gets them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scrub: Vec<Memory>,
 }
 
 /// One interface of one node, by name.

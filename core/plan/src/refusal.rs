@@ -1,7 +1,7 @@
 use std::fmt;
 
 use ipnet::Ipv4Net;
-use model::{Capacity, Grade, Health, JobName, Name, SiteKind, TenantName, Within};
+use model::{Capacity, Grade, Health, JobName, Memory, Name, SiteKind, TenantName, Within};
 use smol_str::SmolStr;
 
 /// Why there is no such plan: the constraint, the offenders and the figure.
@@ -94,6 +94,12 @@ pub enum Refusal {
         list(waits)
     )]
     NicResting { job: JobName, node: Name, nic: u16, waits: Vec<Name> },
+    #[error(
+        "job {job} wants interface {nic} of node {node}, where the traces of {left_by} were not \
+         scrubbed: {}",
+        list(memories)
+    )]
+    NicUnscrubbed { job: JobName, node: Name, nic: u16, left_by: JobName, memories: Vec<Memory> },
     #[error("job {job} wants node {node}, whose health is {}", word_for(*health))]
     NotHealthy { job: JobName, node: Name, health: Health },
     #[error(
@@ -229,6 +235,7 @@ impl Refusal {
             Self::NicTwice { .. } => "nic-twice",
             Self::NicTaken { .. } => "nic-taken",
             Self::NicResting { .. } => "nic-resting",
+            Self::NicUnscrubbed { .. } => "nic-unscrubbed",
             Self::NotHealthy { .. } => "not-healthy",
             Self::NodeVanished { .. } => "node-vanished",
             Self::GradeForbids { .. } => "grade-forbids",
@@ -299,6 +306,9 @@ impl Refusal {
             Self::NicTaken { holder, .. } => format!("name another interface, or delete {holder}"),
             Self::NicResting { waits, .. } => {
                 format!("apply the last plan to {}, then plan again", list(waits))
+            }
+            Self::NicUnscrubbed { node, .. } => {
+                format!("scrub {node} and write the evidence down, or name another interface")
             }
             Self::NotHealthy { .. } => "name a node whose health is good".into(),
             Self::NodeVanished { job, node, .. } => {

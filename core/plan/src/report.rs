@@ -3,8 +3,8 @@ use std::fmt;
 
 use ipnet::Ipv4Net;
 use model::{
-    DeviceAt, DeviceId, Enforcement, Fleet, Generation, JobName, Name, Node, Permit, Service,
-    Switch, SwitchDialect,
+    DeviceAt, DeviceId, Enforcement, Fleet, Generation, JobName, Memory, Name, Node, Permit,
+    Service, Switch, SwitchDialect,
 };
 use serde::Serialize;
 
@@ -85,6 +85,9 @@ pub struct RestingLine {
     pub since: Generation,
     /// The devices that must be seen, each at this generation or a later one.
     pub waits_for: BTreeMap<Name, Generation>,
+    /// The nodes whose memories must be scrubbed after that, with evidence.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unscrubbed: BTreeMap<Name, BTreeSet<Memory>>,
 }
 
 impl Report {
@@ -162,6 +165,7 @@ impl RestingLine {
             gpus: lease.map(|lease| lease.gpus),
             since: rest.since,
             waits_for: rest.waits.clone(),
+            unscrubbed: rest.unscrubbed.clone(),
         }
     }
 }
@@ -227,7 +231,19 @@ impl fmt::Display for RestingLine {
         let waits: Vec<String> = waits
             .map(|(device, generation)| format!("{device} at generation {generation}"))
             .collect();
-        write!(f, " until seen: {}", waits.join(", "))
+        if !waits.is_empty() || self.unscrubbed.is_empty() {
+            write!(f, " until seen: {}", waits.join(", "))?;
+        }
+        if self.unscrubbed.is_empty() {
+            return Ok(());
+        }
+        let nodes = self.unscrubbed.iter().map(|(node, memories)| {
+            let memories: Vec<&str> = memories.iter().map(|memory| memory.as_str()).collect();
+            format!("{} of {node}", memories.join(" "))
+        });
+        let nodes: Vec<String> = nodes.collect();
+        let joined = if waits.is_empty() { " until" } else { "; then" };
+        write!(f, "{joined} scrubbed with evidence: {}", nodes.join(", "))
     }
 }
 

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Generation, JobName, Name, TenantName};
+use model::{Evidence, Generation, JobName, Memory, Name, TenantName};
 
 use crate::ledger::first_of;
 use crate::record::Lease;
@@ -14,6 +14,8 @@ pub struct Rest {
     pub since: Generation,
     /// The devices that may still hold it, each with the generation it must be seen at.
     pub waits: BTreeMap<Name, Generation>,
+    /// The nodes on which a job's traces were not scrubbed yet, each with the memories in question.
+    pub unscrubbed: BTreeMap<Name, BTreeSet<Memory>>,
 }
 
 /// A thing that rests.
@@ -33,6 +35,20 @@ pub enum Resting {
         /// What they are.
         lease: Lease,
     },
+}
+
+impl Rest {
+    fn is_over(&self) -> bool {
+        self.waits.is_empty() && self.unscrubbed.is_empty()
+    }
+}
+
+/// Why scrubbing a node does not count.
+pub(crate) enum Unscrubbed {
+    /// Nothing of that job waits for it.
+    Unasked,
+    /// Somebody may still hold what was the job's, and write there again.
+    TooEarly,
 }
 
 /// What is free again.
@@ -121,10 +137,53 @@ impl Rests {
         for device in waits.keys() {
             self.by_device.entry(device.clone()).or_default().insert(id);
         }
-        if let Resting::Job { job, .. } = &what {
+        let mut unscrubbed = BTreeMap::new();
+        if let Resting::Job { job, lease } = &what {
             self.by_job.entry(job.clone()).or_default().insert(id);
+            let memories: BTreeSet<Memory> = lease.scrub.iter().copied().collect();
+            let nodes = lease.seats.iter().filter(|_| !memories.is_empty());
+            unscrubbed = nodes.map(|seat| (seat.node.clone(), memories.clone())).collect();
         }
-        self.rests.insert(id, Rest { what, since, waits });
+        self.rests.insert(id, Rest { what, since, waits, unscrubbed });
+    }
+
+    /// Notes what was scrubbed after a job on a node, and takes out what waited for nothing else.
+    pub(crate) fn scrub(
+        &mut self,
+        node: &Name,
+        job: &JobName,
+        evidence: &[Evidence],
+    ) -> Result<Vec<(RestId, Rest)>, Unscrubbed> {
+        let ids: Vec<RestId> = self.by_job.get(job).into_iter().flatten().copied().collect();
+        let asked = |id: &&RestId| self.rests[id].unscrubbed.contains_key(node);
+        let ids: Vec<RestId> = ids.iter().filter(asked).copied().collect();
+        if ids.is_empty() {
+            return Err(Unscrubbed::Unasked);
+        }
+        let fenced = |id: &&RestId| self.rests[id].waits.is_empty();
+        let ids: Vec<RestId> = ids.iter().filter(fenced).copied().collect();
+        if ids.is_empty() {
+            return Err(Unscrubbed::TooEarly);
+        }
+        let mut over = Vec::new();
+        for id in ids {
+            let Some(rest) = self.rests.get_mut(&id) else { continue };
+            if let Some(memories) = rest.unscrubbed.get_mut(node) {
+                memories.retain(|memory| evidence.iter().all(|one| one.memory != *memory));
+                if memories.is_empty() {
+                    rest.unscrubbed.remove(node);
+                }
+            }
+            over.extend(rest.is_over().then_some(id));
+        }
+        Ok(over.into_iter().filter_map(|id| self.take(id)).collect())
+    }
+
+    /// A job took all back that it had on a node: its traces there are its own.
+    pub(crate) fn forgive(&mut self, id: RestId, node: &Name) -> Option<(RestId, Rest)> {
+        let rest = self.rests.get_mut(&id)?;
+        rest.unscrubbed.remove(node)?;
+        if rest.is_over() { self.take(id) } else { None }
     }
 
     /// Takes out what waited for nothing but this device at this generation.
@@ -142,7 +201,7 @@ impl Rests {
                 return true;
             }
             rest.waits.remove(device);
-            if rest.waits.is_empty() {
+            if rest.is_over() {
                 idle.push(*id);
             }
             false

@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 
-use model::{Fleet, Health, Job, Name, NicRef, NodeId, PodId, SiteId, Tenant, Want};
+use model::{Fleet, Health, Job, JobName, Name, NicRef, NodeId, PodId, SiteId, Tenant, Want};
 
 use crate::ledger::{Holder, Ledger};
 use crate::place::{Ground, Shared, TenantKey, shortfall};
 use crate::refusal::Refusal;
+use crate::rest::{Rest, RestId, Resting};
 
 /// A job that looks for its place.
 pub(crate) struct Seeker<'a> {
@@ -87,12 +88,23 @@ impl Seeker<'_> {
                 Err(Refusal::NicTaken { holder: holder.clone(), job, node, nic })
             }
             Some(holder @ Holder::Rest(id)) if !self.ledger.may_take(&job, holder) => {
-                let rest = self.ledger.rest(*id);
-                let waits = rest.map(|rest| rest.waits.keys().cloned().collect());
-                Err(Refusal::NicResting { job, node, nic, waits: waits.unwrap_or_default() })
+                Err(self.rests(job, node, nic, *id))
             }
             _ => Ok(()),
         }
+    }
+
+    /// An interface rests until it was seen gone everywhere, and then until it was scrubbed.
+    fn rests(&self, job: JobName, node: Name, nic: u16, id: RestId) -> Refusal {
+        let rest = self.ledger.rest(id);
+        if let Some(Rest { what: Resting::Job { job: left_by, .. }, waits, unscrubbed, .. }) = rest
+            && let (true, Some(memories)) = (waits.is_empty(), unscrubbed.get(&node))
+        {
+            let (left_by, memories) = (left_by.clone(), memories.iter().copied().collect());
+            return Refusal::NicUnscrubbed { job, node, nic, left_by, memories };
+        }
+        let waits = rest.map(|rest| rest.waits.keys().cloned().collect());
+        Refusal::NicResting { job, node, nic, waits: waits.unwrap_or_default() }
     }
 
     fn inside(&self, node: NodeId, inside: PodId) -> Result<(), Refusal> {

@@ -10,7 +10,8 @@ use crate::form::{self, Form};
 use crate::refusal::Refusals;
 use crate::tree::Tree;
 
-/// The sets of modules that the board can join, if the document gives them.
+/// The sets of modules that the board can join, if the document gives them, in its order: the
+/// fabric manager knows them by number.
 pub(super) fn partitions(form: &Form<'_>, gpus: u16, out: &mut Refusals) -> Option<Vec<Vec<u16>>> {
     let tree = form.get("partitions")?;
     let already = out.count();
@@ -19,14 +20,15 @@ pub(super) fn partitions(form: &Form<'_>, gpus: u16, out: &mut Refusals) -> Opti
         out.refuse(tree.pos, Problem::EmptyList { key: "partitions" });
     }
     let mut seen = BTreeSet::new();
+    let mut partitions: Vec<Vec<u16>> = Vec::new();
     for set in sets {
         let modules = partition(set, gpus, out);
+        partitions.push(modules.iter().copied().collect());
         if !modules.is_empty() && !seen.insert(modules.clone()) {
             out.refuse(set.pos, Problem::PartitionTwice { modules: modules.into_iter().collect() });
         }
     }
-    (out.count() == already)
-        .then(|| seen.into_iter().map(|modules| modules.into_iter().collect()).collect())
+    (out.count() == already).then_some(partitions)
 }
 
 /// One set of modules, from 1.

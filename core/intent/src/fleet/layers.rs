@@ -1,7 +1,8 @@
 //! The layers besides the network: which of them a fleet has, and who is told.
 
 use model::{
-    Dialect, Fleet, Labels, Layers, Manager, ManagerKind, Name, PciAddress, PciLayout, PodId,
+    Dialect, Fleet, Labels, Layers, Manager, ManagerKind, Memory, Name, PciAddress, PciLayout,
+    PodId,
 };
 use smol_str::SmolStr;
 
@@ -59,6 +60,16 @@ pub(super) fn read(form: &Form<'_>, out: &mut Refusals) -> Option<At<Layers>> {
     dialects.sort();
     dialects.dedup();
     Some(At { value: Layers { dialects, labels }, pos: form.pos_of("layers") })
+}
+
+/// The memories that a fleet's document wants scrubbed.
+pub(super) fn scrub(form: &Form<'_>, out: &mut Refusals) -> Vec<Memory> {
+    let items = form.list("scrub", out).iter();
+    let memories = items.filter_map(|item| form::one_word::<Memory>(item, "scrub", out));
+    let mut memories: Vec<Memory> = memories.map(|at| at.value).collect();
+    memories.sort();
+    memories.dedup();
+    memories
 }
 
 /// Where GPUs and interfaces sit, if the model says so: one address for each.

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 use model::{
-    Enforcement, Health, Layers, Name, NodeModelId, Rate, SiteKind, SwitchDialect, Versions,
+    Enforcement, Health, Layers, Memory, Name, NodeModelId, Rate, SiteKind, SwitchDialect, Versions,
 };
 use smol_str::SmolStr;
 
@@ -27,6 +27,7 @@ pub(super) struct Spec {
     pub(super) cables: At<Ipv4Net>,
     pub(super) uplink_rate: Option<Rate>,
     pub(super) layers: Option<At<Layers>>,
+    pub(super) scrub: Vec<Memory>,
     pub(super) models: Models,
     pub(super) sites: Vec<Site>,
     pub(super) exceptions: Vec<Exception>,
@@ -89,6 +90,7 @@ const FLEET: Shape = Shape {
         "cables",
         "uplinkRate",
         "layers",
+        "scrub",
         "topologyLabels",
         "exceptions",
     ],
@@ -139,6 +141,7 @@ pub(super) fn read(document: &Document, out: &mut Refusals) -> Option<Spec> {
         cables: form.net("cables", out).unwrap_or(default(CABLES)),
         uplink_rate: form.rate("uplinkRate", out).map(|at| at.value),
         layers: layers::read(&form, out),
+        scrub: layers::scrub(&form, out),
         sites: sites(&form, &models, out),
         exceptions: exception::read(form.list("exceptions", out), out),
         models,

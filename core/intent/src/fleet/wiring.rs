@@ -46,6 +46,7 @@ pub(super) fn wire(spec: &Spec, draft: Draft, out: &mut Refusals) -> Fleet {
         sites: draft.sites,
         pods: draft.pods,
         uplink_rate: spec.uplink_rate,
+        scrub: spec.scrub.clone(),
         ..Fleet::default()
     }
 }

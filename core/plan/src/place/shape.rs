@@ -119,12 +119,13 @@ enum Sets {
 impl Sets {
     fn of(model: &NodeModel) -> Self {
         let bundles = bundles(model);
-        let Some(partitions) = partitions(model) else {
+        let Some(partitions) = model.board_partitions() else {
             return Self::Unions(bundles);
         };
-        // The board as a whole needs no partition: its switches join everything by themselves.
+        // The board as a whole needs no partition: its switches join everything by themselves. Of
+        // a board whose table nobody has seen, only the whole is safe.
         let all = all(u32::from(model.gpus));
-        let mut sets = partitions;
+        let mut sets: Vec<u64> = partitions.iter().map(|partition| partition.gpus).collect();
         sets.push(all);
         sets.retain(|&set| set != 0 && set & !all == 0 && is_union(&bundles, set));
         sets.sort_unstable();
@@ -278,30 +279,6 @@ impl Fewest {
         }
         Some(union)
     }
-}
-
-/// What the board's switches can join, as the document says or as the board is known for.
-/// Nothing is a board whose GPUs need no partition.
-fn partitions(model: &NodeModel) -> Option<Vec<u64>> {
-    if let Some(partitions) = &model.partitions {
-        return Some(partitions.iter().map(|modules| of_modules(modules)).collect());
-    }
-    let pairs = match model.gpu.board.as_str() {
-        "HGX-H100/H200-8GPU" => [[1, 3], [2, 4], [5, 7], [6, 8]],
-        "HGX-B200-8GPU" => [[1, 2], [3, 4], [5, 6], [7, 8]],
-        // Tables differ by board and nobody has seen this one's: only the whole is safe.
-        board if board.starts_with("HGX") => return Some(Vec::new()),
-        _ => return None,
-    };
-    let halves = [[1, 2, 3, 4], [5, 6, 7, 8]];
-    let sets = (0..8).map(|gpu| 1 << gpu);
-    let sets = sets.chain(pairs.iter().map(|pair| of_modules(pair)));
-    Some(sets.chain(halves.iter().map(|half| of_modules(half))).collect())
-}
-
-/// Modules are counted from 1, and none above 64 exists.
-fn of_modules(modules: &[u16]) -> u64 {
-    modules.iter().fold(0, |set, &module| set | 1 << (module - 1))
 }
 
 /// The GPUs that can only go together, because they have an interface or an IOMMU group in

@@ -116,6 +116,7 @@ fn things_end_after_they_began_and_in_their_order() {
             r#"{"consent-opened":{"client":{"tenant":"acme","name":"a"},"provider":{"tenant":"blue","name":"b"},"service":{"protocol":"tcp","port":2049}}}"#,
             r#"{"consent-ended":{"client":{"tenant":"acme","name":"a"},"provider":{"tenant":"blue","name":"b"},"service":{"protocol":"tcp","port":80}}}"#,
             r#"{"seen":{"device":"leaf-1","generation":3}}"#,
+            r#"{"scrubbed":{"node":"n1","job":{"tenant":"acme","name":"a"},"evidence":[]}}"#,
         ],
         expect![[r#"
             generation 2 was planned after generation 2
@@ -126,8 +127,25 @@ fn things_end_after_they_began_and_in_their_order() {
             acme/a and blue/b consented to tcp 2049 a second time
             acme/a and blue/b had not consented to tcp 80
             leaf-1 was seen at generation 3, but the last that was planned is 2
+            n1 was scrubbed after job acme/a, of which nothing waits for that
         "#]],
     );
+}
+
+#[test]
+fn what_was_scrubbed_before_everybody_let_go_of_it_was_not() {
+    let leased = lease_with("\"gpus\":1", "\"scrub\":[\"hbm\"],\"gpus\":1");
+    let records = [
+        r#"{"planned":{"generation":1}}"#,
+        r#"{"tenant-leased":{"tenant":"acme","number":1}}"#,
+        &leased,
+        r#"{"job-freed":{"job":{"tenant":"acme","name":"z"}}}"#,
+        r#"{"scrubbed":{"node":"n3","job":{"tenant":"acme","name":"z"},"evidence":[]}}"#,
+    ];
+    let contradiction = Ledger::replay(&records.map(record)).unwrap_err();
+    expect![[r#"
+        n3 was scrubbed after job acme/z before every device was seen without the job: whoever still holds it can write again"#]]
+    .assert_eq(&contradiction.to_string());
 }
 
 #[test]
@@ -156,7 +174,7 @@ fn a_record_nobody_knows_is_an_error() {
         .map(|line| format!("{}\n", serde_json::from_str::<Record>(line).unwrap_err()))
         .collect();
     expect![[r#"
-        unknown variant `forgotten`, expected one of `planned`, `tenant-leased`, `tenant-freed`, `job-leased`, `job-classed`, `job-freed`, `consent-opened`, `consent-ended`, `seen` at line 1 column 12
+        unknown variant `forgotten`, expected one of `planned`, `tenant-leased`, `tenant-freed`, `job-leased`, `job-classed`, `job-freed`, `consent-opened`, `consent-ended`, `scrubbed`, `seen` at line 1 column 12
         unknown field `by`, expected `device` or `generation` at line 1 column 46
         `Leaf 1` is no name: use lower-case letters, digits and inner hyphens, at most 63 (a tenant path at most 5 levels deep) at line 1 column 26
         a bandwidth is a whole number with its unit: bps, kbps, Mbps, Gbps or Tbps at line 1 column 82

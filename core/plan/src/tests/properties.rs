@@ -6,8 +6,8 @@ use model::{
 };
 use proptest::prelude::*;
 
-use super::world::{World, job};
-use crate::{Lease, Ledger, Plan, Planner, Record};
+use super::world::{World, job, scrubbed};
+use crate::{Lease, Ledger, Plan, Planner, Record, Resting};
 
 /// One thing that can happen.
 #[derive(Clone, Debug)]
@@ -16,6 +16,7 @@ enum Step {
     Release { job: usize },
     Seen { device: usize, generations_ago: u64 },
     SeenByAll,
+    Scrub,
     Seal,
 }
 
@@ -28,7 +29,8 @@ const DEVICES: [&str; 6] = ["leaf-1", "leaf-2", "leaf-3", "leaf-4", "n7", "n8"];
 fn world() -> World {
     let mut world = World::new();
     world.tell(
-        "bound tags 6
+        "scrub hbm nic
+         bound tags 6
          bound numbers 4
          bound vlans 3
          bound selectors 3
@@ -70,6 +72,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..DEVICES.len(), 0_u64..2)
             .prop_map(|(device, generations_ago)| Step::Seen { device, generations_ago }),
         1 => Just(Step::SeenByAll),
+        3 => Just(Step::Scrub),
         2 => Just(Step::Seal),
     ]
 }
@@ -119,6 +122,16 @@ impl Walk {
                 }
                 None
             }
+            Step::Scrub => {
+                for (node, job) in ready_to_scrub(self.planner.ledger()) {
+                    let Record::Scrubbed { evidence, .. } = scrubbed(&node, &job, &["hbm", "nic"])
+                    else {
+                        unreachable!()
+                    };
+                    self.planner.scrubbed(&node, &job, evidence).unwrap();
+                }
+                None
+            }
             Step::Seal => {
                 self.written.extend(self.planner.seal());
                 None
@@ -143,7 +156,7 @@ impl Walk {
                 intent.jobs.insert(job.name.clone(), job);
             }
             Step::Release { job } => drop(intent.jobs.remove(&JOBS[*job].parse().unwrap())),
-            Step::Seen { .. } | Step::SeenByAll | Step::Seal => return None,
+            Step::Seen { .. } | Step::SeenByAll | Step::Scrub | Step::Seal => return None,
         }
         let ledger = self.planner.ledger();
         let planner = Planner::within(self.world.bounds.clone(), &intent, ledger);
@@ -154,6 +167,18 @@ impl Walk {
         let open = self.planner.records.iter();
         self.written.iter().chain(open).cloned().collect()
     }
+}
+
+/// Where a job's traces are that nobody holds any more.
+fn ready_to_scrub(ledger: &Ledger) -> BTreeSet<(Name, JobName)> {
+    let fenced = ledger.rests().filter(|rest| rest.waits.is_empty());
+    fenced
+        .filter_map(|rest| match &rest.what {
+            Resting::Job { job, .. } => Some((rest, job)),
+            Resting::Tenant { .. } => None,
+        })
+        .flat_map(|(rest, job)| rest.unscrubbed.keys().map(|node| (node.clone(), job.clone())))
+        .collect()
 }
 
 /// What every part of every artifact is made of.
@@ -227,13 +252,14 @@ fn nothing_is_reused_before_it_was_seen_gone(records: &[Record]) -> Result<(), T
                     if seen == device && *generation >= since.1)
             })
         };
-        let gone = |one: &Past| {
+        let fenced = |one: &Past| {
             let own = |freed| one.lease.vlans.iter().all(|at| seen(&at.device, freed));
             let met = one.met.iter().all(|met| {
                 met.ended.is_some_and(|at| met.devices.iter().all(|device| seen(device, at)))
             });
             one.freed.is_some_and(own) && met
         };
+        let gone = |one: &Past| fenced(one) && is_scrubbed(one, &past, &records[..at]);
         match record {
             Record::Planned { generation: next } => generation = *next,
             Record::TenantLeased { tenant, number } => {
@@ -244,7 +270,7 @@ fn nothing_is_reused_before_it_was_seen_gone(records: &[Record]) -> Result<(), T
                     let mut jobs = past.iter().filter(|one| {
                         one.job.tenant == earlier.tenant && held.contains(&one.leased)
                     });
-                    prop_assert!(jobs.all(gone), "number {number} came back early");
+                    prop_assert!(jobs.all(fenced), "number {number} came back early");
                 }
                 numbers.push(PastNumber {
                     tenant: tenant.clone(),
@@ -285,10 +311,30 @@ fn nothing_is_reused_before_it_was_seen_gone(records: &[Record]) -> Result<(), T
                 let ended = (!opens).then_some((at, generation));
                 note_meeting(&mut past, &consent, opens, ended);
             }
-            Record::JobClassed { .. } | Record::Seen { .. } => {}
+            Record::JobClassed { .. } | Record::Seen { .. } | Record::Scrubbed { .. } => {}
         }
     }
     Ok(())
+}
+
+/// Whether every node of a lease was scrubbed since it was freed, or the same job took all back
+/// that it had there.
+fn is_scrubbed(one: &Past, past: &[Past], records: &[Record]) -> bool {
+    let Some((freed, _)) = one.freed else {
+        return false;
+    };
+    one.lease.seats.iter().all(|seat| {
+        let scrubbed = records[freed..].iter().any(|record| {
+            matches!(record, Record::Scrubbed { node, job, .. }
+                if *node == seat.node && *job == one.job)
+        });
+        let there = one.lease.seats.iter().filter(|other| other.node == seat.node);
+        scrubbed
+            || past.iter().any(|later| {
+                let after = later.job == one.job && later.leased > freed;
+                after && there.clone().all(|seat| later.lease.seats.contains(seat))
+            })
+    })
 }
 
 fn note_meeting(

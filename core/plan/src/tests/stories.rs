@@ -418,3 +418,68 @@ fn grades_decide_who_shares_a_node_and_a_leaf() {
         "#]],
     );
 }
+
+#[test]
+fn nobody_else_gets_what_was_not_scrubbed_with_evidence() {
+    check(
+        "scrub hbm nic
+         tenant acme pool 10.1.0.0/24
+         tenant blue pool 10.2.0.0/24
+         job acme/a on n1/0,n1/1
+         plan
+         delete acme/a
+         plan
+         seen leaf-1 2
+         report
+         scrubbed n1 acme/a hbm
+         job blue/b on n1/0
+         plan
+         scrubbed n1 acme/a nic
+         plan",
+        expect![[r#"
+            generation 1
+            + tenant acme  number 1
+            + job acme/a  tag 16, 10.1.0.0/29, lossless, 2 endpoints on leaf-1 vlan 2
+            generation 2
+            - tenant acme  number 1
+            - job acme/a  tag 16, 10.1.0.0/29, lossless, 2 endpoints on leaf-1 vlan 2
+            resting tag 16, 10.1.0.0/29 and 2 GPUs of job acme/a until scrubbed with evidence: hbm nic of n1
+            nic-unscrubbed: job blue/b wants interface 0 of node n1, where the traces of acme/a were not scrubbed: nic
+              remedy: scrub n1 and write the evidence down, or name another interface
+            generation 3
+            + tenant blue  number 1
+            + job blue/b  tag 16, 10.2.0.0/30, lossless, 1 endpoint on leaf-1 vlan 2
+        "#]],
+    );
+}
+
+#[test]
+fn a_job_takes_back_what_it_left_and_then_nothing_waits_for_a_scrub() {
+    check(
+        "scrub hbm
+         tenant acme pool 10.1.0.0/24
+         job acme/a on n1/0
+         plan
+         delete acme/a
+         plan
+         seen leaf-1 2
+         job acme/a on n1/0
+         plan
+         report",
+        expect![[r#"
+            generation 1
+            + tenant acme  number 1
+            + job acme/a  tag 16, 10.1.0.0/30, lossless, 1 endpoint on leaf-1 vlan 2
+            generation 2
+            - tenant acme  number 1
+            - job acme/a  tag 16, 10.1.0.0/30, lossless, 1 endpoint on leaf-1 vlan 2
+            generation 3
+            + tenant acme  number 1
+            + job acme/a  tag 17, 10.1.0.4/30, lossless, 1 endpoint on leaf-1 vlan 3
+            1 endpoint of 1 node judged on the leaf (security groups)
+              not covered: Flooded frames are not judged by group; they stay inside the job's own segment.
+              not covered: Two virtual functions of one interface can talk in its embedded switch unseen; an interface belongs to one job.
+              not covered: Bandwidth guarantees and ceilings are not enforced.
+        "#]],
+    );
+}

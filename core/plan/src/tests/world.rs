@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use intent::Intent;
 use model::{
-    Asn, Consent, Enforcement, Fleet, Generation, GpuModel, Health, Job, Nic, NicRef, Node, NodeId,
-    NodeModel, NodeModelId, Permit, Pod, PodId, Port, Service, Side, Site, SiteId, SiteKind,
-    Switch, SwitchDialect, SwitchId, SwitchRole, Tenant, TrafficClass, Uplink, VersionPolicy,
-    Versions, Vtep, Want,
+    Asn, Consent, Enforcement, Evidence, Fleet, Generation, GpuModel, Health, Job, Name, Nic,
+    NicRef, Node, NodeId, NodeModel, NodeModelId, Permit, Pod, PodId, Port, Service, Side, Site,
+    SiteId, SiteKind, Switch, SwitchDialect, SwitchId, SwitchRole, Tenant, TrafficClass, Uplink,
+    VersionPolicy, Versions, Vtep, Want,
 };
 use wire::Mac;
 
@@ -139,6 +139,13 @@ impl World {
                 ["pending", job, peer, port] => self.pending(job, peer, port),
                 ["node", name, rest @ ..] => self.node(name, rest),
                 ["bound", what, number] => self.bound(what, number.parse().unwrap()),
+                ["scrub", memories @ ..] => {
+                    let memories = memories.iter().map(|memory| memory.parse().unwrap());
+                    Arc::make_mut(&mut self.intent.fleet).scrub = memories.collect();
+                }
+                ["scrubbed", node, job, memories @ ..] => {
+                    self.write_down(scrubbed(&name(node), &job.parse().unwrap(), memories));
+                }
                 ["seen", device, generation] => self.seen(device, generation.parse().unwrap()),
                 ["plan"] => self.plan(),
                 ["show"] => self.show(),
@@ -301,6 +308,22 @@ impl World {
             writeln!(self.told, "{}", serde_json::to_string(record).unwrap()).unwrap();
         }
     }
+}
+
+/// That these memories of a node were scrubbed after a job.
+pub(super) fn scrubbed(node: &Name, job: &model::JobName, memories: &[&str]) -> Record {
+    let evidence = memories.iter().map(|memory| Evidence {
+        memory: memory.parse().unwrap(),
+        method: "overwritten".into(),
+        read_back: "all of it".into(),
+        by: node.clone(),
+        at: "2026-11-16T09:00:00Z".into(),
+    });
+    Record::Scrubbed { node: node.clone(), job: job.clone(), evidence: evidence.collect() }
+}
+
+fn name(text: &str) -> Name {
+    text.parse().unwrap()
 }
 
 pub(super) fn tenant(name: &str) -> Tenant {

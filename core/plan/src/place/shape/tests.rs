@@ -19,7 +19,8 @@ fn check(model: &NodeModel, asked: &str, expected: Expect) {
 }
 
 fn mask(modules: &str) -> u64 {
-    of_modules(&modules.split(' ').map(|module| module.parse().unwrap()).collect::<Vec<_>>())
+    let modules = modules.split(' ').map(|module| module.parse::<u32>().unwrap());
+    modules.fold(0, |set, module| set | 1 << (module - 1))
 }
 
 fn modules(set: u64) -> String {
@@ -254,7 +255,9 @@ fn may_be_one(model: &NodeModel, set: u64) -> bool {
         let meets = |&other: &usize| of_gpu(one).iter().any(|g| of_gpu(other).contains(g));
         !outside.iter().any(meets)
     });
-    let joined = partitions(model).is_none_or(|sets| sets.contains(&set)) || outside.is_empty();
+    let partitions = model.board_partitions();
+    let joined = outside.is_empty()
+        || partitions.is_none_or(|sets| sets.iter().any(|partition| partition.gpus == set));
     set != 0 && parted && joined
 }
 

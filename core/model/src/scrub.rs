@@ -1,0 +1,41 @@
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use crate::Name;
+use crate::words::words;
+
+/// A memory in which a tenant leaves traces.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Memory {
+    /// The GPUs' own memory.
+    Hbm,
+    /// Registers, caches and shared memory of the GPUs.
+    Sram,
+    /// The host's memory.
+    Ram,
+    /// Local drives.
+    Nvme,
+    /// What interfaces keep of connections and registered memory.
+    Nic,
+}
+
+words! {
+    Memory: "hbm" Hbm, "sram" Sram, "ram" Ram, "nvme" Nvme, "nic" Nic;
+}
+
+/// That a memory was scrubbed, and how anybody knows.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Evidence {
+    /// Which memory.
+    pub memory: Memory,
+    /// By which method it was overwritten.
+    pub method: SmolStr,
+    /// How it was read back afterwards; it was found without a trace.
+    pub read_back: SmolStr,
+    /// Who did it.
+    pub by: Name,
+    /// When, as whoever did it says.
+    pub at: SmolStr,
+}
