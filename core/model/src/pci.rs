@@ -83,7 +83,9 @@ impl FromStr for Guid {
     type Err = NotAGuid;
 
     fn from_str(text: &str) -> Result<Self, NotAGuid> {
-        let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 16);
+        // Rust's numbers may have a plus in front.
+        let is_hex = |digits: &&str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let digits = text.strip_prefix("0x").filter(is_hex).filter(|digits| digits.len() == 16);
         let value = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
         value.map(Self).ok_or(NotAGuid)
     }
@@ -126,6 +128,14 @@ mod tests {
             if let Ok(address) = text.parse::<PciAddress>() {
                 prop_assert_eq!(address.to_string(), text);
             }
+        }
+    }
+
+    #[test]
+    fn a_guid_is_sixteen_digits_and_nothing_else() {
+        for wrong in ["0x+20100000000ff00", "0x0201", "020100000000ff0011", "0x020100000000ff0011"]
+        {
+            assert_eq!(wrong.parse::<Guid>(), Err(NotAGuid), "{wrong}");
         }
     }
 

@@ -1,14 +1,32 @@
-use crate::lines::lines;
-use crate::{Reading, Unknown};
+use crate::lines::Line;
+use crate::statement::{self, COMMENT};
+use crate::values::{Why, module};
+use crate::{Hold, Reading};
 
 /// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &["#"];
+pub(crate) const IGNORED: &[&str] = &[COMMENT];
 
 pub(crate) fn read(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    for line in lines(text).filter(|line| !line.text.is_empty()) {
-        let why = "no line of this dialect is written so";
-        reading.unknown.push(Unknown { line: line.number, text: line.text.into(), why });
+    statement::read(text, |line| hold(line).map(Some))
+}
+
+/// Into how many a GPU's compute units can be divided, as the driver calls it.
+const COMPUTE: [&str; 5] = ["SPX", "DPX", "TPX", "QPX", "CPX"];
+
+/// Into how many its memory can be.
+const MEMORY: [&str; 4] = ["NPS1", "NPS2", "NPS4", "NPS8"];
+
+fn hold(line: &Line<'_>) -> Result<Hold, Why> {
+    let words = line.words();
+    let &["gpu", gpu, "compute", compute, "memory", memory] = words.as_slice() else {
+        return Err("no line of this dialect is written so");
+    };
+    let gpu = module(gpu)?;
+    if !COMPUTE.contains(&compute) {
+        return Err("compute units are divided as SPX, DPX, TPX, QPX or CPX");
     }
-    reading
+    if !MEMORY.contains(&memory) {
+        return Err("memory is divided as NPS1, NPS2, NPS4 or NPS8");
+    }
+    Ok(Hold::Divided { gpu, compute: compute.into(), memory: memory.into() })
 }

@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use model::Dialect;
 
 use crate::lines::{Line, lines};
+use crate::pkey::Partition;
 use crate::run::Run;
 
 /// One statement that only one of two texts makes.
@@ -35,6 +36,9 @@ pub struct Difference {
 /// stand for: however a device divides or joins them, and with or without `every`, they are equal.
 /// What differs is said in runs of the longest length, without `every`. A table that names an
 /// endpoint of the device need not name it as a peer behind the device itself, and may.
+///
+/// The members of an InfiniBand partition are compared one by one, in any order and however many
+/// stand on a line; each that differs is said as a statement of its own.
 #[must_use]
 pub fn differences(dialect: Dialect, sent: &str, held: &str) -> Vec<Difference> {
     let (sent, held) = (Said::new(dialect, sent), Said::new(dialect, held));
@@ -79,6 +83,7 @@ impl Said {
             Dialect::Frr | Dialect::Nxos => Self::in_blocks(dialect, text),
             // Indented blocks: an element, a document.
             Dialect::Vm | Dialect::Kubernetes => Self::in_blocks(dialect, text),
+            Dialect::Pkey => Self::in_members(text),
             _ => Self::in_lines(text),
         }
     }
@@ -110,19 +115,30 @@ impl Said {
 
     fn in_lines(text: &str) -> Self {
         let mut said = Self::default();
-        let is_said = |line: &Line<'_>| !line.text.is_empty() && !line.text.starts_with('#');
         for line in lines(text).filter(is_said) {
             match run(&line) {
                 Some((about, run)) => said.stretches(&about, run, line.number),
-                None => {
-                    let mut words = String::with_capacity(line.text.len());
-                    push_words(&line, &mut words);
-                    said.state(words, line.number);
-                }
+                None => said.state(words_of(&line), line.number),
             }
         }
         said.runs.values_mut().for_each(join);
         said.forget_own_peers(text);
+        said
+    }
+
+    /// Every member of an InfiniBand partition by itself: neither their order matters, nor over how
+    /// many lines they are spread.
+    fn in_members(text: &str) -> Self {
+        let mut said = Self::default();
+        for line in lines(text).filter(is_said) {
+            match Partition::read(&line) {
+                Ok(partition) => {
+                    let statements = partition.statements();
+                    statements.for_each(|statement| said.state(statement, line.number));
+                }
+                Err(_) => said.state(words_of(&line), line.number),
+            }
+        }
         said
     }
 
@@ -222,6 +238,17 @@ fn is_compared(dialect: Dialect, text: &str) -> bool {
     let is_comment = text.is_empty() || text.starts_with('!');
     let is_passed_over = dialect == Dialect::Frr && NOT_COMPARED.iter().any(begins);
     !is_comment && !is_passed_over
+}
+
+/// Whether a line of a dialect without blocks says anything.
+fn is_said(line: &Line<'_>) -> bool {
+    !line.text.is_empty() && !line.text.starts_with('#')
+}
+
+fn words_of(line: &Line<'_>) -> String {
+    let mut words = String::with_capacity(line.text.len());
+    push_words(line, &mut words);
+    words
 }
 
 fn push_words(line: &Line<'_>, out: &mut String) {

@@ -1,4 +1,4 @@
-use std::fmt;
+mod words;
 
 use model::{Component, Confidential, Guid, JobName, Name, PciAddress, TenantName};
 use smol_str::SmolStr;
@@ -133,8 +133,7 @@ pub enum Function {
 pub enum DeviceFile {
     /// A GPU, by minor.
     Gpu(u16),
-    /// The driver's control devices, which every job with a GPU opens: they give nothing by
-    /// themselves.
+    /// The drivers' control devices and what every process opens: they give nothing by themselves.
     Control(SmolStr),
     /// A VFIO group.
     Group(u16),
@@ -175,11 +174,4 @@ pub enum Peer {
     Resolver,
     /// Anybody.
     Anyone,
-}
-
-/// What a claim says, in words.
-impl fmt::Display for Hold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
-    }
 }

@@ -1,14 +1,19 @@
-use crate::lines::lines;
-use crate::{Reading, Unknown};
+use crate::lines::Line;
+use crate::statement::{self, COMMENT};
+use crate::values::{Why, channel, job};
+use crate::{Hold, Reading};
 
 /// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &["#"];
+pub(crate) const IGNORED: &[&str] = &[COMMENT];
 
 pub(crate) fn read(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    for line in lines(text).filter(|line| !line.text.is_empty()) {
-        let why = "no line of this dialect is written so";
-        reading.unknown.push(Unknown { line: line.number, text: line.text.into(), why });
+    statement::read(text, |line| hold(line).map(Some))
+}
+
+fn hold(line: &Line<'_>) -> Result<Hold, Why> {
+    match line.words().as_slice() {
+        ["channel", number, of] => Ok(Hold::Channel { job: job(of)?, channel: channel(number)? }),
+        ["channel", ..] => Err("a memory channel is one job's"),
+        _ => Err("no line of this dialect is written so"),
     }
-    reading
 }

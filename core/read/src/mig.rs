@@ -1,14 +1,41 @@
-use crate::lines::lines;
-use crate::{Reading, Unknown};
+use crate::lines::Line;
+use crate::statement::{self, COMMENT};
+use crate::values::{Why, module, slot};
+use crate::{Hold, Reading};
 
 /// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &["#"];
+pub(crate) const IGNORED: &[&str] = &[COMMENT];
 
 pub(crate) fn read(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    for line in lines(text).filter(|line| !line.text.is_empty()) {
-        let why = "no line of this dialect is written so";
-        reading.unknown.push(Unknown { line: line.number, text: line.text.into(), why });
+    statement::read(text, |line| hold(line).map(Some))
+}
+
+fn hold(line: &Line<'_>) -> Result<Hold, Why> {
+    match line.words().as_slice() {
+        ["gpu", gpu, "mig", "on"] => Ok(Hold::Cuttable { gpu: module(gpu)? }),
+        ["gpu", ..] => Err("a GPU that can be cut is said to have `mig on`, others are not named"),
+        ["instance", gpu, profile, "start", first] => {
+            let (gpu, start) = (module(gpu)?, slot(first)?);
+            if !is_profile(profile) {
+                return Err("a profile is written such as 1g.10gb or 1g.10gb+me");
+            }
+            Ok(Hold::Instance { gpu, profile: (*profile).into(), start })
+        }
+        _ => Err("no line of this dialect is written so"),
     }
-    reading
+}
+
+/// Whether it is compute slices, memory and perhaps what it has besides. Which of them a product
+/// has is not for a text to know.
+fn is_profile(word: &str) -> bool {
+    let is_number = |digits: &str| {
+        (1..=3).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    let (shape, besides) = word.split_once('+').unwrap_or((word, "me"));
+    let sizes = shape.split_once("g.").and_then(|(slices, rest)| {
+        let gigabytes = rest.strip_suffix("gb")?;
+        Some(is_number(slices) && is_number(gigabytes))
+    });
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric());
+    sizes == Some(true) && besides.split(['.', '+']).all(is_word)
 }

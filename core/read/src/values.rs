@@ -2,7 +2,10 @@ use std::net::Ipv4Addr;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
-use model::{Asn, Port, RouteDistinguisher, RouteTarget, Service, TrafficClass, VrfName};
+use model::{
+    Asn, JobName, Name, PciAddress, Port, RouteDistinguisher, RouteTarget, Service, TrafficClass,
+    VrfName,
+};
 use wire::{Mac, Tag, Vni};
 
 use crate::Bridge;
@@ -87,6 +90,63 @@ pub(crate) fn vrf(word: &str) -> VrfName {
 
 pub(crate) fn bridge(word: &str) -> Bridge {
     Bridge(word.into())
+}
+
+pub(crate) fn pci(word: &str) -> Result<PciAddress, Why> {
+    value(word, "a PCI address is written 0000:1b:00.0, in lower-case digits")
+}
+
+pub(crate) fn job(word: &str) -> Result<JobName, Why> {
+    value(word, "a job is written with its tenant in front, such as acme/research/train")
+}
+
+pub(crate) fn name(word: &str) -> Result<Name, Why> {
+    value(word, "a name is lower-case letters, digits and inner hyphens, at most 63")
+}
+
+/// A number that names something: a group, a partition, a NUMA node.
+pub(crate) fn number(word: &str) -> Result<u16, Why> {
+    value(word, "a number is whole and at most 65535")
+}
+
+/// An interface: they are told apart in a mask of 64 bits.
+pub(crate) fn nic(word: &str) -> Result<u16, Why> {
+    const WHY: Why = "an interface is a number from 0 to 63";
+    value(word, WHY).and_then(|nic| if nic < 64 { Ok(nic) } else { Err(WHY) })
+}
+
+/// A GPU by its module id, as the number from 0 that it has here.
+pub(crate) fn module(word: &str) -> Result<u16, Why> {
+    const WHY: Why = "a GPU is written by its module id, a number from 1 to 64";
+    match value(word, WHY)? {
+        module @ 1..=64 => Ok(module - 1),
+        _ => Err(WHY),
+    }
+}
+
+/// GPUs by their module ids, as a mask.
+pub(crate) fn modules<'a>(words: impl Iterator<Item = &'a str>) -> Result<u64, Why> {
+    let mut gpus = 0_u64;
+    for word in words {
+        let gpu = 1 << module(word)?;
+        if gpu <= gpus {
+            return Err("GPUs are listed by ascending module ids, each once");
+        }
+        gpus |= gpu;
+    }
+    if gpus == 0 { Err("at least one GPU is named, by its module id") } else { Ok(gpus) }
+}
+
+/// A memory channel: a domain has 2048.
+pub(crate) fn channel(word: &str) -> Result<u16, Why> {
+    const WHY: Why = "a memory channel is a number from 0 to 2047";
+    value(word, WHY).and_then(|channel| if channel < 2048 { Ok(channel) } else { Err(WHY) })
+}
+
+/// A memory slot of a GPU that is cut into instances.
+pub(crate) fn slot(word: &str) -> Result<u8, Why> {
+    const WHY: Why = "a memory slot is a number from 0 to 7";
+    value(word, WHY).and_then(|slot| if slot < 8 { Ok(slot) } else { Err(WHY) })
 }
 
 /// Rust's numbers may have a plus in front; a device's may not.

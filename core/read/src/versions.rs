@@ -1,14 +1,27 @@
-use crate::lines::lines;
-use crate::{Reading, Unknown};
+use crate::lines::Line;
+use crate::statement::{self, COMMENT};
+use crate::values::Why;
+use crate::{Hold, Reading};
 
 /// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &["#"];
+pub(crate) const IGNORED: &[&str] = &[COMMENT];
 
 pub(crate) fn read(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    for line in lines(text).filter(|line| !line.text.is_empty()) {
-        let why = "no line of this dialect is written so";
-        reading.unknown.push(Unknown { line: line.number, text: line.text.into(), why });
+    statement::read(text, |line| hold(line).map(Some))
+}
+
+fn hold(line: &Line<'_>) -> Result<Hold, Why> {
+    match line.words().as_slice() {
+        ["secure-boot", "yes"] => Ok(Hold::BootedSecurely(true)),
+        ["secure-boot", "no"] => Ok(Hold::BootedSecurely(false)),
+        ["secure-boot", ..] => Err("secure-boot is yes or no"),
+        [component, ..] => {
+            const WHY: Why = "only driver, kernel, firmware and toolkit have a version";
+            let component = component.parse().map_err(|_| WHY)?;
+            // Vendors write versions as they like, also with spaces.
+            let (_, version) = line.text.split_once([' ', '\t']).ok_or("the version is missing")?;
+            Ok(Hold::Runs { component, version: version.trim_ascii_start().into() })
+        }
+        [] => Err("no line of this dialect is written so"),
     }
-    reading
 }

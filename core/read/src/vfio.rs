@@ -1,14 +1,38 @@
-use crate::lines::lines;
-use crate::{Reading, Unknown};
+use crate::lines::Line;
+use crate::statement::{self, COMMENT};
+use crate::values::{Why, module, nic, number, pci};
+use crate::{Function, Hold, Reading};
 
 /// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &["#"];
+pub(crate) const IGNORED: &[&str] = &[COMMENT];
 
 pub(crate) fn read(text: &str) -> Reading {
-    let mut reading = Reading::default();
-    for line in lines(text).filter(|line| !line.text.is_empty()) {
-        let why = "no line of this dialect is written so";
-        reading.unknown.push(Unknown { line: line.number, text: line.text.into(), why });
-    }
-    reading
+    statement::read(text, |line| hold(line).map(Some))
+}
+
+fn hold(line: &Line<'_>) -> Result<Hold, Why> {
+    Ok(match line.words().as_slice() {
+        ["function", at, "gpu", gpu, place @ ..] => {
+            function(at, Function::Gpu(module(gpu)?), place)?
+        }
+        ["function", at, "nic", number, place @ ..] => {
+            function(at, Function::Nic(nic(number)?), place)?
+        }
+        ["function", at, "vf", of, vf, place @ ..] => {
+            function(at, Function::Vf { nic: nic(of)?, vf: number(vf)? }, place)?
+        }
+        ["function", at, "other", place @ ..] => function(at, Function::Other, place)?,
+        ["function", ..] => return Err("a function is a gpu, a nic, a vf or other"),
+        ["bind", at, driver] => Hold::Driven { pci: pci(at)?, driver: (*driver).into() },
+        ["bind", ..] => return Err("a function is bound to one driver"),
+        ["beneath", bridge, at] => Hold::Beneath { bridge: pci(bridge)?, pci: pci(at)? },
+        _ => return Err("no line of this dialect is written so"),
+    })
+}
+
+fn function(at: &str, what: Function, place: &[&str]) -> Result<Hold, Why> {
+    let &["group", group, "numa", numa] = place else {
+        return Err("after a function stand its IOMMU group and its NUMA node");
+    };
+    Ok(Hold::Function { pci: pci(at)?, what, group: number(group)?, numa: number(numa)? })
 }

@@ -1,4 +1,11 @@
 use model::JobName;
 use plan::JobNet;
 
-pub(crate) fn job(_name: &JobName, _job: &JobNet, _out: &mut String) {}
+use crate::say::say;
+
+/// The job's memory channel, the same on all its nodes.
+pub(crate) fn job(name: &JobName, job: &JobNet, out: &mut String) {
+    if let Some(channel) = job.keys.channel {
+        say!(out, "channel ", channel, " ", name, "\n");
+    }
+}

@@ -3,7 +3,7 @@
 use model::{DeviceAt, DeviceId, Dialect, JobName, Part};
 use plan::Plan;
 
-use crate::{amd, devices, imex, kubernetes, mig, nvlink, pkey, slurm, versions, vfio, vm};
+use crate::{amd, devices, imex, kubernetes, nvlink, pkey, slurm, versions, vfio, vm};
 
 /// Writes one part of an artifact of these layers. What nobody has to say is no part.
 pub(crate) fn part(
@@ -54,7 +54,8 @@ fn of_job(
     match dialect {
         Dialect::Vfio => vfio::job(plan, node, name, share, out),
         Dialect::Nvlink => nvlink::job(plan, node, share, out),
-        Dialect::Mig => mig::job(plan, node, share, out),
+        // The plan cuts no GPU yet.
+        Dialect::Mig => {}
         Dialect::Imex => imex::job(name, job, out),
         Dialect::Devices => devices::job(plan, node, name, job, share, out),
         Dialect::Vm => vm::job(plan, node, name, share, out),

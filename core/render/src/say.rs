@@ -1,6 +1,9 @@
 use std::net::Ipv4Addr;
 
-use model::{Asn, Port, Protocol, RouteDistinguisher, RouteTarget, TrafficClass, VrfName};
+use model::{
+    Asn, Guid, JobName, Name, PciAddress, Port, Protocol, RouteDistinguisher, RouteTarget,
+    TenantName, TrafficClass, VrfName,
+};
 use wire::{Mac, Tag, Vni};
 
 /// Writes words and numbers one after the other: `say!(out, "vni ", vni, "\n")`.
@@ -82,13 +85,11 @@ impl Say for Ipv4Addr {
 
 impl Say for Mac {
     fn say(&self, out: &mut String) {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
         for (place, byte) in self.0.into_iter().enumerate() {
             if place > 0 {
                 out.push(':');
             }
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 0xf)]));
+            say_hex(byte, out);
         }
     }
 }
@@ -155,6 +156,51 @@ impl Say for VrfName {
     }
 }
 
+impl Say for Name {
+    fn say(&self, out: &mut String) {
+        out.push_str(self.as_str());
+    }
+}
+
+impl Say for TenantName {
+    fn say(&self, out: &mut String) {
+        out.push_str(self.as_str());
+    }
+}
+
+impl Say for JobName {
+    fn say(&self, out: &mut String) {
+        say!(out, self.tenant, "/", self.name);
+    }
+}
+
+impl Say for PciAddress {
+    fn say(&self, out: &mut String) {
+        let [high, low] = self.domain.to_be_bytes();
+        say_hex(high, out);
+        say_hex(low, out);
+        out.push(':');
+        say_hex(self.bus, out);
+        out.push(':');
+        say_hex(self.devfn >> 3, out);
+        say!(out, ".", self.devfn & 7);
+    }
+}
+
+impl Say for Guid {
+    fn say(&self, out: &mut String) {
+        out.push_str("0x");
+        self.0.to_be_bytes().into_iter().for_each(|byte| say_hex(byte, out));
+    }
+}
+
+/// Two digits.
+pub(crate) fn say_hex(byte: u8, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push(char::from(HEX[usize::from(byte >> 4)]));
+    out.push(char::from(HEX[usize::from(byte & 0xf)]));
+}
+
 fn digit(value: u8) -> char {
     char::from(b'0' + value)
 }
@@ -179,6 +225,8 @@ mod tests {
             }
             let [a, b, c, d, e, f, ..] = number.to_le_bytes();
             check(Mac([a, b, c, d, e, f]));
+            check(PciAddress { domain: number as u16, bus: c, devfn: d });
+            check(Guid(number));
             check(RouteDistinguisher {
                 device: Ipv4Addr::from(number as u32),
                 number: number as u16,
@@ -191,6 +239,10 @@ mod tests {
         check(Vni::try_from(Vni::MAX).unwrap());
         check(Tag::try_from(u16::MAX).unwrap());
         check(VrfName("t17".into()));
+        let job: JobName = "acme/research/train".parse().unwrap();
+        check(job.tenant.clone());
+        check(job.name.clone());
+        check(job);
     }
 
     fn around_the_powers_of_ten() -> impl Iterator<Item = u64> {
