@@ -19,12 +19,14 @@ mod nxos;
 mod pkey;
 mod run;
 mod slurm;
+mod statement;
 mod table;
 mod values;
 mod versions;
 mod vfio;
 mod vm;
 mod words;
+mod yaml;
 
 pub use claim::{Bridge, Claim, Fact, Scope};
 pub use differ::{Difference, differences};

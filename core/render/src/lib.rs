@@ -5,6 +5,7 @@
 
 mod amd;
 mod cables;
+mod cluster;
 mod devices;
 mod frr;
 mod imex;
@@ -12,6 +13,7 @@ mod kubernetes;
 mod layers;
 mod linux;
 mod mig;
+mod node;
 mod nvlink;
 mod nxos;
 mod pkey;
@@ -22,6 +24,10 @@ mod table;
 mod versions;
 mod vfio;
 mod vm;
+
+pub use mig::{MigInstance, mig_parted};
+
+pub use kubernetes::vcluster_values;
 
 use model::{Artifact, DeviceId, Dialect, Part, PartText};
 use plan::Plan;
@@ -51,17 +57,19 @@ pub fn artifact(plan: &Plan, device: DeviceId, dialect: Dialect) -> Artifact {
     Artifact { device, dialect, generation: plan.generation, parts }
 }
 
-/// Enough for most parts, so that few grow while they are written.
+/// Enough for most parts of the network, so that few grow while they are written.
 const USUAL_PART_BYTES: usize = 2048;
 
 /// The text of one part of an artifact, or none if the plan has nothing to say there.
 #[must_use]
 pub fn part(plan: &Plan, device: DeviceId, dialect: Dialect, part: &Part) -> Option<String> {
-    let mut text = String::with_capacity(USUAL_PART_BYTES);
     if !dialect.is_network() {
+        // Most parts of these are a few lines or none, and there are many.
+        let mut text = String::new();
         layers::part(plan, device, dialect, part, &mut text)?;
         return Some(text);
     }
+    let mut text = String::with_capacity(USUAL_PART_BYTES);
     match part {
         Part::Head => match dialect {
             Dialect::Frr => frr::head(plan, device, &mut text),
