@@ -14,6 +14,8 @@ pub struct Wish {
     /// How many GPUs a full pod has, rounded up to whole racks; nothing said is what is usual for
     /// the kind of node.
     pub pod_gpus: Option<u32>,
+    /// Whether all layers are configured, and not the network alone.
+    pub layers: bool,
     /// How many tenants.
     pub tenants: u32,
     /// How many jobs; fewer when there is no GPU left for one.
@@ -29,6 +31,7 @@ impl Default for Wish {
             nvl72_percent: 0,
             sites: 1,
             pod_gpus: None,
+            layers: false,
             tenants: 10,
             jobs: 100,
             seed: 1,
@@ -50,6 +53,8 @@ struct Kind {
     nvlink: &'static str,
     leaf_dialect: &'static str,
     enforcement: &'static str,
+    /// Where its GPUs sit, in the order of module ids, and its interfaces.
+    pci: [&'static str; 2],
     versions: &'static str,
 }
 
@@ -66,6 +71,13 @@ const H100: Kind = Kind {
     nvlink: "node",
     leaf_dialect: "nxos",
     enforcement: "leaf",
+    // One of the two hosts whose addresses NVIDIA published with their module ids.
+    pci: [
+        "'0000:86:00.0', '0000:b8:00.0', '0000:87:00.0', '0000:bb:00.0', \
+         '0000:0f:00.0', '0000:41:00.0', '0000:10:00.0', '0000:44:00.0'",
+        "'0000:89:00.0', '0000:b9:00.0', '0000:8a:00.0', '0000:bc:00.0', \
+         '0000:12:00.0', '0000:42:00.0', '0000:13:00.0', '0000:45:00.0'",
+    ],
     versions: "{driver: 570.133.20, kernel: 6.8.0-60, firmware: 96.00.BC.00.01, \
                toolkit: 1.17.8, secureBoot: true}",
 };
@@ -94,9 +106,16 @@ const NVL72: Kind = Kind {
     nvlink: "rack",
     leaf_dialect: "frr",
     enforcement: "dpu",
+    pci: [
+        "'0008:01:00.0', '0009:01:00.0', '0018:01:00.0', '0019:01:00.0'",
+        "'0000:03:00.0', '0002:03:00.0', '0010:03:00.0', '0012:03:00.0'",
+    ],
     versions: "{driver: 580.65.06, kernel: 6.14.0-1008, firmware: 97.00.B9.00.76, \
                toolkit: 1.17.8, secureBoot: true}",
 };
+
+const ALL_LAYERS: &str = "  layers: [vfio, versions, mig, amd, nvlink, imex, pkey, devices, vm, slurm, \
+                          kubernetes]\n  models:\n";
 
 /// Where sites stand, in turn.
 const PLACES: [(&str, &str); 6] =
@@ -109,7 +128,7 @@ pub fn fleet(wish: &Wish) -> String {
     let mut models = [String::new(), String::new(), String::new()];
     let mut pods = vec![String::new(); sites as usize];
     for (kind, nodes) in kinds(wish).iter().filter(|(_, nodes)| *nodes > 0) {
-        kind.write_node(&mut models[0]);
+        kind.write_node(wish.layers, &mut models[0]);
         for (site, pods) in (0..sites).zip(&mut pods) {
             kind.write_pods(part_of(*nodes, site, sites), pods, &mut models);
         }
@@ -119,6 +138,9 @@ pub fn fleet(wish: &Wish) -> String {
         "apiVersion: bulkhead.dev/v1\nkind: Fleet\nmetadata:\n  name: generated\nspec:\n  models:\n    \
          nodes:\n{nodes}    racks:\n{racks}    pods:\n{pod_models}  sites:\n"
     );
+    if wish.layers {
+        text = text.replacen("  models:\n", ALL_LAYERS, 1);
+    }
     for (place, pods) in pods.iter().enumerate() {
         let (name, jurisdiction) = PLACES[place % PLACES.len()];
         let round = match place / PLACES.len() {
@@ -163,7 +185,7 @@ impl Kind {
         Self { racks_per_pod: gpus.map_or(self.racks_per_pod, racks), ..self }
     }
 
-    fn write_node(&self, models: &mut String) {
+    fn write_node(&self, layers: bool, models: &mut String) {
         let _ = writeln!(
             models,
             "      {}:\n        gpu: {{product: {}, board: {}}}\n        gpus: {}\n        \
@@ -171,6 +193,10 @@ impl Kind {
              versions: {}",
             self.name, self.product, self.board, self.gpus, self.gpus, self.versions
         );
+        if layers {
+            let [gpus, nics] = self.pci;
+            let _ = writeln!(models, "        gpuPci: [{gpus}]\n        nicPci: [{nics}]");
+        }
     }
 
     /// Full pods, a pod of the full racks that are left, and a pod with a rack that is not full.

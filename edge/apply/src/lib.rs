@@ -10,11 +10,13 @@ mod linux;
 mod node;
 mod queues;
 mod requests;
+mod scrub;
 mod state;
 mod vrf;
 
 pub use linux::Linux;
 pub use node::{Counted, Node, NodeError, Sent};
+pub use scrub::{CannotScrub, Left, NodeMemories, ReadBack, Scrubbed, Scrubs, scrub};
 
 use model::{Artifact, DeviceId, Dialect, Generation};
 use observe::{Held, Holds, Unreachable};

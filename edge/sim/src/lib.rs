@@ -11,6 +11,7 @@ mod folder;
 mod frr;
 mod linux;
 mod machine;
+mod memory;
 mod nxos;
 mod oracle;
 mod policy;
@@ -21,5 +22,6 @@ mod walk;
 
 pub use fabric::Fabric;
 pub use folder::Folder;
+pub use memory::Memories;
 pub use oracle::{Pair, Passing};
 pub use walk::{Delivery, Frame, Talk, To, Way};
