@@ -8,13 +8,21 @@ use model::{
 use read::{Bridge, Scope};
 use wire::{Tag, Vni};
 
+use crate::layers::{Disagree, LayerBreach, LayerSevered, LayerWeakness};
+
 /// Something that is not as it must be. Any of them keeps artifacts from being cleared.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Finding {
     /// Packets can cross between two owners who did not both agree to it.
     Breach(Breach),
+    /// Two owners share a place of another layer, or one was given what is not its own.
+    LayerBreach(LayerBreach),
     /// Two endpoints that must be able to meet cannot.
     Severed(Severed),
+    /// A layer does not name somebody whom it must name.
+    LayerSevered(LayerSevered),
+    /// Two layers name different things for the same job.
+    Disagree(Disagree),
     /// A fence is down. Others may still hold, so perhaps no packet crosses yet.
     Weak(Weak),
 }
@@ -183,6 +191,8 @@ pub enum Weakness {
     Contradiction { what: &'static str, first: String, second: String },
     /// One side names a neighbour that does not name it back.
     HalfSession { neighbor: Ipv4Addr, other: Option<DeviceId> },
+    /// A fence of a layer besides the network.
+    Layer(LayerWeakness),
 }
 
 /// A scope of one device.
@@ -200,17 +210,21 @@ impl Finding {
     pub fn said_by(&self) -> &[Said] {
         match self {
             Self::Breach(breach) => &breach.said_by,
+            Self::LayerBreach(breach) => &breach.said_by,
             Self::Severed(severed) => &severed.said_by,
+            Self::LayerSevered(severed) => &severed.said_by,
+            Self::Disagree(disagree) => &disagree.said_by,
             Self::Weak(weak) => &weak.said_by,
         }
     }
 
-    /// A short word for programs: `breach`, `severed`, or the name of the weakness.
+    /// A short word for programs: `breach`, `severed`, `disagree`, or the name of the weakness.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Breach(_) => "breach",
-            Self::Severed(_) => "severed",
+            Self::Breach(_) | Self::LayerBreach(_) => "breach",
+            Self::Severed(_) | Self::LayerSevered(_) => "severed",
+            Self::Disagree(_) => "disagree",
             Self::Weak(weak) => weak.weakness.code(),
         }
     }
@@ -223,6 +237,8 @@ impl Finding {
             Self::Breach(Breach { from, to, .. }) | Self::Severed(Severed { from, to, .. }) => {
                 devices.extend([from.device, to.device]);
             }
+            // What joins things and who forgets somebody is in the lines.
+            Self::LayerBreach(_) | Self::LayerSevered(_) | Self::Disagree(_) => {}
             Self::Weak(weak) => {
                 devices.extend(weak.device);
                 if let Weakness::HalfSession { other, .. } = weak.weakness {
@@ -245,6 +261,9 @@ impl Finding {
             Self::Severed(Severed { from, to, talk, .. }) => {
                 format!("{} cannot reach {}: {talk}", from.show(fleet), to.show(fleet))
             }
+            Self::LayerBreach(breach) => breach.sentence(fleet),
+            Self::LayerSevered(severed) => severed.sentence(fleet),
+            Self::Disagree(disagree) => disagree.sentence(fleet),
             Self::Weak(weak) => weak.sentence(fleet),
         }
     }
@@ -328,6 +347,7 @@ impl Weakness {
             Self::BrokenLink { .. } => "broken-link",
             Self::Contradiction { .. } => "contradiction",
             Self::HalfSession { .. } => "half-session",
+            Self::Layer(weakness) => weakness.code(),
         }
     }
 }
@@ -442,6 +462,7 @@ impl Weak {
             Weakness::HalfSession { neighbor, .. } => {
                 format!("neighbour {neighbor} does not name this device back, or not alike")
             }
+            Weakness::Layer(weakness) => weakness.to_string(),
         };
         format!("{here}{what}")
     }

@@ -12,6 +12,7 @@ mod gang;
 mod index;
 mod islands;
 mod judge;
+mod layers;
 mod mark;
 mod meeting;
 mod promise;
@@ -24,6 +25,10 @@ use std::sync::Arc;
 use model::{Artifact, Fleet, Owners};
 
 pub use finding::{Breach, Endpoint, Finding, Place, Said, Severed, Talk, Way, Weak, Weakness};
+pub use layers::{
+    Atom, Disagree, Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Named,
+    Owner, Strength, View,
+};
 pub use meeting::{Ground, Meeting};
 pub use verifier::Verifier;
 pub use why::{Step, Why};

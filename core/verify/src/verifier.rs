@@ -16,6 +16,7 @@ use crate::device::{At, Turn};
 use crate::finding::{Endpoint, Finding, Said};
 use crate::index::{DomainKey, Index};
 use crate::islands::{HalfSession, islands};
+use crate::layers::Layers;
 use crate::mark::Dirty;
 use crate::world::World;
 
@@ -26,6 +27,8 @@ use crate::world::World;
 #[derive(Debug)]
 pub struct Verifier {
     pub(crate) world: World,
+    /// The layers besides the network.
+    pub(crate) layers: Layers,
     /// By device: the job behind each port.
     pub(crate) owners: Vec<BTreeMap<Port, JobId>>,
     pub(crate) job_names: Vec<JobName>,
@@ -58,8 +61,10 @@ pub(crate) struct Sheet {
     pub(crate) device: DeviceId,
     pub(crate) dialect: Dialect,
     pub(crate) part: Part,
-    claims: Vec<Claim>,
+    pub(crate) claims: Vec<Claim>,
     pub(crate) unknown: Vec<Unknown>,
+    /// Whether it was taken in. Text of a layer may have nothing to say.
+    pub(crate) present: bool,
 }
 
 /// Something that is judged by itself.
@@ -85,9 +90,11 @@ impl Verifier {
     /// A verifier that knows the devices, their owners, consents and promises, and no line yet.
     #[must_use]
     pub fn new(fleet: Arc<Fleet>, owners: &Owners) -> Self {
-        let configured: Vec<DeviceId> = fleet.devices().collect();
+        let has_network = |device: &DeviceId| !fleet.network_dialects(*device).is_empty();
+        let configured: Vec<DeviceId> = fleet.devices().filter(has_network).collect();
         let count = fleet.device_count();
         let mut verifier = Self {
+            layers: Layers::new(&fleet),
             world: World::new(fleet),
             owners: vec![BTreeMap::new(); count],
             job_names: Vec::new(),
@@ -119,6 +126,7 @@ impl Verifier {
         for (job, treatment) in &owners.treatments {
             verifier.treat(job, *treatment);
         }
+        verifier.share_all(owners);
         verifier
     }
 
@@ -190,6 +198,10 @@ impl Verifier {
         part: &Part,
         reading: Option<Reading>,
     ) {
+        if !dialect.is_network() {
+            self.take_layer(device, dialect, part, reading);
+            return;
+        }
         let id = self.sheet_id(device, dialect, part);
         let was = !self.sheets[id as usize].is_empty();
         let was_strange = self.sheets[id as usize].is_strange();
@@ -227,7 +239,9 @@ impl Verifier {
                 self.findings.insert(place.clone(), judgement.findings);
             }
         }
-        let mut all: Vec<Finding> = self.findings.values().flatten().cloned().collect();
+        self.judge_layers();
+        let network = self.findings.values().flatten();
+        let mut all: Vec<Finding> = network.chain(self.layer_findings()).cloned().collect();
         all.sort();
         all.dedup();
         all
@@ -339,19 +353,19 @@ impl Verifier {
         }
     }
 
-    fn sheet_id(&mut self, device: DeviceId, dialect: Dialect, part: &Part) -> u32 {
+    pub(crate) fn sheet_id(&mut self, device: DeviceId, dialect: Dialect, part: &Part) -> u32 {
         let key = (device, dialect, part.clone());
         if let Some(id) = self.sheet_ids.get(&key) {
             return *id;
         }
         let id = u32::try_from(self.sheets.len()).unwrap_or(u32::MAX);
-        let (claims, unknown) = (Vec::new(), Vec::new());
-        self.sheets.push(Sheet { device, dialect, part: part.clone(), claims, unknown });
+        let (part, claims, unknown) = (part.clone(), Vec::new(), Vec::new());
+        self.sheets.push(Sheet { device, dialect, part, claims, unknown, present: false });
         self.sheet_ids.insert(key, id);
         id
     }
 
-    fn job_id(&mut self, name: &JobName) -> JobId {
+    pub(crate) fn job_id(&mut self, name: &JobName) -> JobId {
         if let Some(id) = self.job_ids.get(name) {
             return *id;
         }

@@ -1,0 +1,259 @@
+//! What schedulers hold: partitions, reservations, machines, and what is open in all of a cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{DeviceId, Dialect, Name, NodeId, Runtime, Share, TenantName};
+use read::Hold;
+
+use super::found::Findings;
+use super::lines::tenant_of;
+use super::{Atom, Lack, LayerPlace, LayerWeakness, Member, Named, Owner, Spot, Strength};
+use crate::device::At;
+use crate::verifier::{JobId, Verifier};
+
+impl Verifier {
+    /// What holds for all of a cluster. A manager that nothing is known of is told of as silent.
+    pub(super) fn judge_cluster(&self, device: DeviceId, found: &mut Findings<'_>) {
+        let (mut constrains, mut keeps_apart) = (Vec::new(), Vec::new());
+        for (hold, at) in self.lines(&Spot::Cluster(device)) {
+            match hold {
+                Hold::ConstrainsDevices(does) => constrains.push((*does, at)),
+                Hold::KeepsLabelsApart(does) => keeps_apart.push((*does, at)),
+                Hold::Role { namespace: None, group, role } => {
+                    let (group, role) = (group.clone(), role.clone());
+                    found.open(device, LayerWeakness::WideRole { group, role }, [at]);
+                }
+                Hold::Together { place, nodes } => {
+                    self.judge_together(device, place, nodes, at, found);
+                }
+                Hold::Linked { node, .. }
+                | Hold::Schedulable { node, .. }
+                | Hold::Allocated { node, .. }
+                | Hold::Published { node, .. }
+                | Hold::Claimed { node, .. }
+                | Hold::Label { node, .. } => {
+                    found.open(device, LayerWeakness::StrangeNode { node: node.clone() }, [at]);
+                }
+                _ => {}
+            }
+        }
+        let is_known =
+            self.layers.held.get(&(device, Dialect::Slurm)).is_some_and(|parts| *parts > 0);
+        if self.layers.managers.slurm == Some(device) && is_known {
+            let is_shut =
+                |lines: &[(bool, At)]| !lines.is_empty() && lines.iter().all(|line| line.0);
+            let ats = |lines: &[(bool, At)]| lines.iter().map(|line| line.1).collect::<Vec<At>>();
+            if !is_shut(&constrains) {
+                found.open(device, LayerWeakness::Unconstrained, ats(&constrains));
+            }
+            if !is_shut(&keeps_apart) {
+                found.open(device, LayerWeakness::Unlabelled, ats(&keeps_apart));
+            }
+        }
+    }
+
+    /// Nodes that Slurm takes for neighbours below a leaf, or in an NVLink domain, are.
+    fn judge_together(
+        &self,
+        device: DeviceId,
+        place: &str,
+        nodes: &[Name],
+        at: At,
+        found: &mut Findings<'_>,
+    ) {
+        let fleet = &self.world.fleet;
+        let leaf = fleet.switches.iter().position(|switch| switch.name.as_str() == place);
+        for name in nodes {
+            let Some(node) = self.layers.names.get(name) else {
+                found.open(device, LayerWeakness::StrangeNode { node: name.clone() }, [at]);
+                continue;
+            };
+            let node = &fleet.nodes[node.index()];
+            let held = place.to_owned();
+            let what = format!("where {name} hangs");
+            if let Some(leaf) = leaf {
+                if !node.uplinks.iter().any(|uplink| uplink.leaf.index() == leaf) {
+                    let uplink = node.uplinks.first();
+                    let planned =
+                        uplink.map(|uplink| fleet.switches[uplink.leaf.index()].name.to_string());
+                    let planned = planned.unwrap_or_default();
+                    found.open(device, LayerWeakness::Drift { what, held, planned }, [at]);
+                }
+            } else if self.layers.managers.nvlink.keys().any(|domain| domain.as_str() == place)
+                && node.nvlink_domain.as_str() != place
+            {
+                let planned = node.nvlink_domain.to_string();
+                found.open(device, LayerWeakness::Drift { what, held, planned }, [at]);
+            }
+        }
+    }
+
+    /// A partition of Slurm lets each account run only where its tenant has something.
+    pub(super) fn judge_queue(&self, device: DeviceId, queue: &str, found: &mut Findings<'_>) {
+        for (hold, at) in self.lines(&Spot::Queue(device, queue.into())) {
+            let Hold::Partition { partition, nodes, accounts, .. } = hold else { continue };
+            if accounts.is_empty() && !nodes.is_empty() {
+                let partition = partition.clone();
+                found.open(device, LayerWeakness::OpenQueue { partition }, [at]);
+            }
+            let mut known: Vec<NodeId> = Vec::with_capacity(nodes.len());
+            for node in nodes {
+                match self.layers.names.get(node) {
+                    Some(node) => known.push(*node),
+                    None => {
+                        let node = node.clone();
+                        found.open(device, LayerWeakness::StrangeNode { node }, [at]);
+                    }
+                }
+            }
+            for account in accounts {
+                let tenant = tenant_of(account);
+                let tenant = tenant.filter(|tenant| self.layers.trusts.contains_key(tenant));
+                let Some(tenant) = tenant else {
+                    let (partition, account) = (partition.clone(), account.clone());
+                    let weakness = LayerWeakness::StrangeAccount { partition, account };
+                    found.open(device, weakness, [at]);
+                    continue;
+                };
+                let foreign = known.iter().find(|node| !self.is_on(&tenant, **node));
+                if let Some(&node) = foreign {
+                    found.looked_elsewhere = true;
+                    let owner = Owner::Tenant(tenant);
+                    let runner = Member { atom: Atom::Account(account.clone()), owner };
+                    let pair = (runner, self.host_member(node));
+                    let place = LayerPlace::Queue(partition.clone());
+                    found.breach(place, pair, Strength::Data, [at]);
+                }
+            }
+        }
+    }
+
+    /// A tenant that has something is known to every scheduler.
+    pub(super) fn judge_tenant(&self, tenant: &TenantName, found: &mut Findings<'_>) {
+        if self.layers.tenant_shares.get(tenant).copied().unwrap_or_default() == 0 {
+            return;
+        }
+        let spot = Spot::Tenant(tenant.clone());
+        let lines = || self.lines(&spot).map(|(hold, _)| hold);
+        let owner = || Owner::Tenant(tenant.clone());
+        let queued = lines().any(|hold| matches!(hold, Hold::Partition { .. }));
+        if self.layers.managers.slurm.is_some() && !queued {
+            found.severed(Dialect::Slurm, owner(), None, Lack::Everything, []);
+        }
+        let named = lines().any(|hold| matches!(hold, Hold::Namespace { .. }));
+        if self.layers.managers.kubernetes.is_some() && !named {
+            found.severed(Dialect::Kubernetes, owner(), None, Lack::Everything, []);
+        }
+    }
+
+    /// Slurm keeps exactly the job's nodes for it.
+    pub(super) fn judge_reservation(
+        &self,
+        job: JobId,
+        nodes: &BTreeMap<NodeId, Share>,
+        found: &mut Findings<'_>,
+    ) {
+        let Some(device) = self.layers.managers.slurm else {
+            return;
+        };
+        let name = self.job_name(job);
+        let owner = || Owner::Job(name.clone());
+        let (mut kept, mut ats) = (BTreeSet::new(), Vec::new());
+        for (hold, at) in self.lines(&Spot::Job(job)) {
+            let Hold::Reserved { account, nodes: reserved, .. } = hold else { continue };
+            ats.push(at);
+            if nodes.is_empty() {
+                let weakness = LayerWeakness::Leftover { layer: Dialect::Slurm, job: name.clone() };
+                found.open(device, weakness, [at]);
+            }
+            for node in reserved {
+                match self.layers.names.get(node) {
+                    Some(node) => {
+                        kept.insert(*node);
+                    }
+                    None => {
+                        let node = node.clone();
+                        found.open(device, LayerWeakness::StrangeNode { node }, [at]);
+                    }
+                }
+            }
+            let tenant = tenant_of(account);
+            if tenant.as_ref() != Some(&name.tenant)
+                && let Some(node) = nodes.keys().next()
+            {
+                let stranger = tenant.map_or(Owner::Nobody, Owner::Tenant);
+                let runner = Member { atom: Atom::Account(account.clone()), owner: stranger };
+                let host = Member { atom: Atom::Node(*node), owner: owner() };
+                found.breach(
+                    LayerPlace::Given(Dialect::Slurm),
+                    (runner, host),
+                    Strength::Data,
+                    [at],
+                );
+            }
+        }
+        let foreign = kept.iter().find(|node| !nodes.contains_key(node));
+        if let Some(foreign) = foreign.filter(|_| !nodes.is_empty()) {
+            found.looked_elsewhere = true;
+            let account = Atom::Account(name.tenant.as_str().replace('/', ".").into());
+            let pair = (Member { atom: account, owner: owner() }, self.host_member(*foreign));
+            let place = LayerPlace::Given(Dialect::Slurm);
+            found.breach(place, pair, Strength::Data, ats.iter().copied());
+        }
+        let missing: Vec<NodeId> =
+            nodes.keys().filter(|node| !kept.contains(node)).copied().collect();
+        if !missing.is_empty() {
+            let lacks =
+                if ats.is_empty() { Lack::Everything } else { Lack::Some(Named::Nodes(missing)) };
+            found.severed(Dialect::Slurm, owner(), None, lacks, ats);
+        }
+    }
+
+    /// A machine that Kubernetes starts is what its tenant asks for.
+    pub(super) fn judge_cluster_guest(
+        &self,
+        job: JobId,
+        nodes: &BTreeMap<NodeId, Share>,
+        found: &mut Findings<'_>,
+    ) {
+        let Some(device) = self.layers.managers.kubernetes else {
+            return;
+        };
+        let name = self.job_name(job);
+        let trust = self.trust_of(&name.tenant);
+        let mut is_named = false;
+        for (hold, at) in self.lines(&Spot::Job(job)) {
+            let Hold::ClusterGuest { confidential, .. } = hold else { continue };
+            is_named = true;
+            let job = name.clone();
+            let (held, planned) = (*confidential, trust.confidential);
+            let weakness = if nodes.is_empty() {
+                LayerWeakness::Leftover { layer: Dialect::Kubernetes, job }
+            } else if trust.runtime == Runtime::Container {
+                LayerWeakness::WrongRuntime { job, planned: Runtime::Container }
+            } else if held != planned {
+                LayerWeakness::NotConfidential { job, held, planned }
+            } else {
+                continue;
+            };
+            found.open(device, weakness, [at]);
+        }
+        if trust.runtime == Runtime::Vm && !nodes.is_empty() && !is_named {
+            let owner = Owner::Job(name.clone());
+            found.severed(Dialect::Kubernetes, owner, None, Lack::Everything, []);
+        }
+    }
+
+    /// Whether a job of the tenant has something of the node.
+    fn is_on(&self, tenant: &TenantName, node: NodeId) -> bool {
+        let owners = self.layers.shares[node.index()].iter();
+        owners.map(|(job, _)| self.job_name(*job)).any(|job| job.tenant == *tenant)
+    }
+
+    /// A node and the first who has something of it.
+    fn host_member(&self, node: NodeId) -> Member {
+        let first = self.layers.shares[node.index()].first();
+        let owner = first.map_or(Owner::Nobody, |(job, _)| Owner::Job(self.job_name(*job).clone()));
+        Member { atom: Atom::Node(node), owner }
+    }
+}

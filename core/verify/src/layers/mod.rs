@@ -1,0 +1,338 @@
+//! The layers besides the network: who shares what, who was given what, and whether all of them
+//! name the same.
+//!
+//! Lines are not taken apart one by one: a place keeps which lines are about it, and is judged
+//! from all of them again when one comes or goes, or when somebody's share does. A node is one
+//! place; what joins several nodes are others.
+
+mod agree;
+mod cluster;
+mod fabric;
+mod finding;
+mod found;
+mod hardware;
+mod lines;
+mod namespace;
+mod node;
+mod software;
+mod why;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    DeviceId, Dialect, Fleet, Grade, Guid, JobName, ManagerKind, Name, NodeId, Owners, Part, PodId,
+    Runtime, Share, TenantName, Trust, VersionPolicy,
+};
+use read::Reading;
+use smol_str::SmolStr;
+
+pub use finding::{
+    Atom, Disagree, Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Named,
+    Owner, Strength, View,
+};
+
+use found::Findings;
+
+use crate::device::At;
+use crate::finding::{Finding, Weakness};
+use crate::verifier::{JobId, Verifier};
+
+/// What is known of the layers besides the network.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    names: BTreeMap<Name, NodeId>,
+    /// The interface that each port of the InfiniBand fabrics is, by GUID.
+    ports: Vec<(Guid, NodeId, u16)>,
+    managers: Managers,
+    /// By node: who has what of it, in the order of their names.
+    shares: Vec<Vec<(JobId, Share)>>,
+    job_nodes: BTreeMap<JobId, BTreeMap<NodeId, Share>>,
+    /// By tenant: on how many nodes its jobs have something, each counted by itself.
+    tenant_shares: BTreeMap<TenantName, u32>,
+    trusts: BTreeMap<TenantName, Trust>,
+    /// By node: its own sheets, in the order of dialects and parts.
+    sheets: Vec<Vec<u32>>,
+    /// By node: the lines of managers that are about it.
+    told: Vec<Vec<LineRef>>,
+    /// The lines about each place that is not a node.
+    about: BTreeMap<Spot, Vec<LineRef>>,
+    /// How many parts of each artifact there are; none is a silent device.
+    held: BTreeMap<(DeviceId, Dialect), u32>,
+    dirty: BTreeSet<Spot>,
+    /// Places whose verdict names somebody elsewhere: judged again at every change.
+    suspicious: BTreeSet<Spot>,
+    findings: BTreeMap<Spot, Vec<Finding>>,
+}
+
+/// Who speaks for more than one node.
+#[derive(Debug, Default)]
+struct Managers {
+    nvlink: BTreeMap<Name, DeviceId>,
+    subnets: BTreeMap<PodId, DeviceId>,
+    slurm: Option<DeviceId>,
+    kubernetes: Option<DeviceId>,
+}
+
+/// A claim: its sheet and its place there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct LineRef {
+    sheet: u32,
+    claim: u32,
+}
+
+/// Something that is judged by itself.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Spot {
+    Sheet(u32),
+    Device(DeviceId),
+    Node(NodeId),
+    Job(JobId),
+    Tenant(TenantName),
+    /// A memory channel of an NVLink domain.
+    Channel(Name, u16),
+    /// A partition of an NVLink domain.
+    Linked(DeviceId, u16),
+    /// An InfiniBand partition.
+    Key(DeviceId, u16),
+    /// A port of an InfiniBand fabric. Not judged: it is where a job finds its keys.
+    Port(Guid),
+    /// What holds for all of a cluster.
+    Cluster(DeviceId),
+    /// A partition of Slurm.
+    Queue(DeviceId, SmolStr),
+    Namespace(DeviceId, Name),
+    Volumes(DeviceId, SmolStr),
+}
+
+/// What nobody said anything about shares nothing.
+static STRICTEST: Trust = Trust {
+    grade: Grade::Domain,
+    versions: VersionPolicy { at_least: BTreeMap::new(), secure_boot: false },
+    runtime: Runtime::Container,
+    confidential: None,
+    groups: Vec::new(),
+};
+
+impl Layers {
+    pub(crate) fn new(fleet: &Fleet) -> Self {
+        let has_layers = !fleet.layers.dialects.is_empty();
+        let nodes: &[model::Node] = if has_layers { &fleet.nodes } else { &[] };
+        let ids = || (0..).map(NodeId).zip(nodes);
+        let mut ports: Vec<(Guid, NodeId, u16)> = Vec::new();
+        if fleet.layers.dialects.contains(&Dialect::Pkey) {
+            ports.extend(ids().flat_map(|(id, node)| {
+                let nics = (0..).zip(&node.uplinks);
+                nics.map(move |(nic, uplink)| (Guid::of(uplink.mac), id, nic))
+            }));
+        }
+        ports.sort_unstable();
+        let devices = fleet.devices().filter(|_| has_layers);
+        Self {
+            names: ids().map(|(id, node)| (node.name.clone(), id)).collect(),
+            ports,
+            managers: Managers::new(fleet),
+            shares: vec![Vec::new(); nodes.len()],
+            job_nodes: BTreeMap::new(),
+            tenant_shares: BTreeMap::new(),
+            trusts: BTreeMap::new(),
+            sheets: vec![Vec::new(); nodes.len()],
+            told: vec![Vec::new(); nodes.len()],
+            about: BTreeMap::new(),
+            held: BTreeMap::new(),
+            dirty: devices.map(Spot::Device).collect(),
+            suspicious: BTreeSet::new(),
+            findings: BTreeMap::new(),
+        }
+    }
+
+    fn nic_of(&self, guid: Guid) -> Option<(NodeId, u16)> {
+        let place = self.ports.binary_search_by_key(&guid, |(held, ..)| *held).ok()?;
+        let (_, node, nic) = self.ports[place];
+        Some((node, nic))
+    }
+}
+
+impl Managers {
+    fn new(fleet: &Fleet) -> Self {
+        let mut managers = Self::default();
+        for (place, manager) in fleet.managers.iter().enumerate() {
+            let device = fleet.manager_device(place);
+            match &manager.kind {
+                ManagerKind::Nvlink(domain) => {
+                    managers.nvlink.insert(domain.clone(), device);
+                }
+                ManagerKind::Subnet(pod) => {
+                    managers.subnets.insert(*pod, device);
+                }
+                ManagerKind::Slurm => managers.slurm = Some(device),
+                ManagerKind::Kubernetes => managers.kubernetes = Some(device),
+            }
+        }
+        managers
+    }
+}
+
+impl Verifier {
+    /// Takes from the plan whose the GPUs and interfaces are, and what tenants may share.
+    pub(crate) fn share_all(&mut self, owners: &Owners) {
+        for (tenant, trust) in &owners.trusts {
+            self.layers.trusts.insert(tenant.clone(), trust.clone());
+        }
+        for (node, jobs) in &owners.shares {
+            for (job, share) in jobs {
+                self.share(*node, job, Some(*share));
+            }
+        }
+    }
+
+    /// Says what a job has of a node from now on; none for nothing.
+    pub fn share(&mut self, node: NodeId, job: &JobName, share: Option<Share>) {
+        let id = self.job_id(job);
+        let share = share.filter(|share| *share != Share::default());
+        let Some(owners) = self.layers.shares.get(node.index()) else {
+            // A fleet without layers is a network alone.
+            return;
+        };
+        let place = owners.binary_search_by(|(held, _)| self.job_name(*held).cmp(job));
+        let owners = &mut self.layers.shares[node.index()];
+        let count = self.layers.tenant_shares.entry(job.tenant.clone()).or_default();
+        match (place, share) {
+            (Ok(place), Some(share)) => owners[place].1 = share,
+            (Ok(place), None) => {
+                owners.remove(place);
+                *count -= 1;
+            }
+            (Err(place), Some(share)) => {
+                owners.insert(place, (id, share));
+                *count += 1;
+            }
+            (Err(_), None) => return,
+        }
+        let nodes = self.layers.job_nodes.entry(id).or_default();
+        match share {
+            Some(share) => nodes.insert(node, share),
+            None => nodes.remove(&node),
+        };
+        self.mark_share(node, id, &job.tenant);
+    }
+
+    /// Says what a tenant may share and demands from now on.
+    pub fn trust(&mut self, tenant: &TenantName, trust: Trust) {
+        if self.layers.trusts.get(tenant) == Some(&trust) {
+            return;
+        }
+        self.layers.trusts.insert(tenant.clone(), trust);
+        let of_tenant = |job: &JobId| self.job_name(*job).tenant == *tenant;
+        let jobs = self.layers.job_nodes.iter().filter(|(job, _)| of_tenant(job));
+        let touched: Vec<(NodeId, JobId)> =
+            jobs.flat_map(|(job, nodes)| nodes.keys().map(|node| (*node, *job))).collect();
+        for (node, job) in touched {
+            self.mark_share(node, job, tenant);
+        }
+        self.mark_tenant(tenant);
+        // Whose people a group of the identity provider are, any namespace may depend on.
+        let namespaces =
+            self.layers.about.keys().filter(|spot| matches!(spot, Spot::Namespace(..)));
+        let namespaces: Vec<Spot> = namespaces.cloned().collect();
+        self.layers.dirty.extend(namespaces);
+    }
+
+    /// What a tenant may share, and what it demands.
+    fn trust_of(&self, tenant: &TenantName) -> &Trust {
+        self.layers.trusts.get(tenant).unwrap_or(&STRICTEST)
+    }
+
+    /// Takes in what a part of an artifact of a layer says now; none when the part is gone.
+    pub(crate) fn take_layer(
+        &mut self,
+        device: DeviceId,
+        dialect: Dialect,
+        part: &Part,
+        reading: Option<Reading>,
+    ) {
+        let id = self.sheet_id(device, dialect, part);
+        let gone = std::mem::take(&mut self.sheets[id as usize].claims);
+        let was_strange = !self.sheets[id as usize].unknown.is_empty();
+        let was = self.sheets[id as usize].present;
+        let is = reading.is_some();
+        self.forget(id, device, &gone);
+        let Reading { claims, unknown, .. } = reading.unwrap_or_default();
+        let is_strange = !unknown.is_empty();
+        self.learn(id, device, &claims);
+        let sheet = &mut self.sheets[id as usize];
+        sheet.claims = claims;
+        sheet.unknown = unknown;
+        sheet.present = is;
+        self.keep_sheet(id, was, is);
+        if was_strange || is_strange {
+            self.layers.dirty.insert(Spot::Sheet(id));
+        }
+        let count = self.layers.held.entry((device, dialect)).or_default();
+        let before = *count;
+        *count = before + u32::from(is) - u32::from(was);
+        if (before == 0) != (*count == 0) {
+            self.layers.dirty.insert(Spot::Device(device));
+            let is_manager = self.world.fleet.node_of(device).is_none();
+            self.layers.dirty.extend(is_manager.then_some(Spot::Cluster(device)));
+        }
+    }
+
+    /// Judges what changed since the last time.
+    pub(crate) fn judge_layers(&mut self) {
+        let mut spots = std::mem::take(&mut self.layers.dirty);
+        spots.append(&mut self.layers.suspicious);
+        for spot in spots {
+            let (findings, looked_elsewhere) = self.judge_spot(&spot);
+            if looked_elsewhere {
+                self.layers.suspicious.insert(spot.clone());
+            }
+            if findings.is_empty() {
+                self.layers.findings.remove(&spot);
+            } else {
+                self.layers.findings.insert(spot, findings);
+            }
+        }
+    }
+
+    /// All that is not as it must be on the layers.
+    pub(crate) fn layer_findings(&self) -> impl Iterator<Item = &Finding> {
+        self.layers.findings.values().flatten()
+    }
+
+    /// The findings about a place, and whether they name somebody who is not there.
+    fn judge_spot(&self, spot: &Spot) -> (Vec<Finding>, bool) {
+        let mut found = Findings::new(self);
+        match spot {
+            Spot::Sheet(sheet) => self.judge_layer_sheet(*sheet, &mut found),
+            Spot::Device(device) => self.judge_silence(*device, &mut found),
+            Spot::Node(node) => self.judge_node(*node, &mut found),
+            Spot::Job(job) => self.judge_job_layers(*job, &mut found),
+            Spot::Tenant(tenant) => self.judge_tenant(tenant, &mut found),
+            Spot::Channel(domain, channel) => self.judge_channel(domain, *channel, &mut found),
+            Spot::Linked(device, partition) => self.judge_linked(*device, *partition, &mut found),
+            Spot::Key(device, pkey) => self.judge_key(*device, *pkey, &mut found),
+            Spot::Port(_) => {}
+            Spot::Cluster(device) => self.judge_cluster(*device, &mut found),
+            Spot::Queue(device, queue) => self.judge_queue(*device, queue, &mut found),
+            Spot::Namespace(device, name) => self.judge_namespace(*device, name, &mut found),
+            Spot::Volumes(device, class) => self.judge_volumes(*device, class, &mut found),
+        }
+        (found.all, found.looked_elsewhere)
+    }
+
+    fn judge_layer_sheet(&self, id: u32, found: &mut Findings<'_>) {
+        let sheet = &self.sheets[id as usize];
+        for unknown in &sheet.unknown {
+            let weakness = Weakness::UnknownLine { text: unknown.text.clone(), why: unknown.why };
+            found.weak(Some(sheet.device), weakness, [At { sheet: id, line: unknown.line }]);
+        }
+    }
+
+    fn judge_silence(&self, device: DeviceId, found: &mut Findings<'_>) {
+        for dialect in self.world.fleet.dialects(device).filter(|dialect| !dialect.is_network()) {
+            if self.layers.held.get(&(device, dialect)).copied().unwrap_or_default() == 0 {
+                found.weak(Some(device), Weakness::Silent(dialect), []);
+            }
+        }
+    }
+}

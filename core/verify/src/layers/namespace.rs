@@ -1,0 +1,243 @@
+//! Namespaces and classes of volumes: whose they are, and who else gets in.
+
+use std::collections::BTreeMap;
+
+use model::{DeviceId, Name, TenantName};
+use read::{Direction, Hold, Peer};
+
+use super::found::Findings;
+use super::{Atom, LayerPlace, LayerWeakness, Member, Owner, Spot, Strength};
+use crate::device::At;
+use crate::verifier::Verifier;
+
+impl Verifier {
+    pub(super) fn judge_namespace(&self, device: DeviceId, name: &Name, found: &mut Findings<'_>) {
+        let spot = Spot::Namespace(device, name.clone());
+        let owners = self.tenants_of(device, name);
+        let Some((tenant, &said)) = owners.iter().next() else {
+            self.judge_nobodys(device, name, found);
+            return;
+        };
+        let own = Space { device, name, tenant, said };
+        for (other, at) in owners.iter().skip(1) {
+            let pair = (own.member(), space_of(name, Owner::Tenant((*other).clone())));
+            found.breach(own.place(), pair, Strength::Data, [said, *at]);
+        }
+        for (hold, at) in self.lines(&spot) {
+            self.judge_guest_of(&own, hold, at, found);
+            self.judge_door(&own, hold, at, found);
+            self.judge_role(&own, hold, at, found);
+        }
+        let lines: Vec<(&Hold, At)> = self.lines(&spot).collect();
+        judge_defaults(&own, &lines, found);
+    }
+
+    /// Only jobs and control planes of its tenant are in a namespace.
+    fn judge_guest_of(&self, own: &Space<'_>, hold: &Hold, at: At, found: &mut Findings<'_>) {
+        let stranger = match hold {
+            Hold::Claimed { namespace, job, .. } | Hold::ClusterGuest { namespace, job, .. }
+                if namespace == own.name && job.tenant != *own.tenant =>
+            {
+                space_of(own.name, Owner::Job(job.clone()))
+            }
+            Hold::ControlPlane { namespace, tenant, kind }
+                if namespace == own.name && tenant != own.tenant =>
+            {
+                let atom = Atom::ControlPlane(kind.clone());
+                Member { atom, owner: Owner::Tenant(tenant.clone()) }
+            }
+            _ => return,
+        };
+        found.breach(own.place(), (own.member(), stranger), Strength::Data, [own.said, at]);
+    }
+
+    /// No policy lets the pods of another tenant in, or reaches them.
+    fn judge_door(&self, own: &Space<'_>, hold: &Hold, at: At, found: &mut Findings<'_>) {
+        let others: Vec<&Name> = match hold {
+            Hold::Lets { namespace, peer: Peer::Namespace(other), .. } if namespace == own.name => {
+                vec![other]
+            }
+            Hold::MeshLets { namespace, callers } if namespace == own.name => {
+                callers.iter().collect()
+            }
+            Hold::Lets { namespace, peer: Peer::Anyone, direction } if namespace == own.name => {
+                let (namespace, direction) = (namespace.clone(), *direction);
+                let weakness = LayerWeakness::LetsAnyone { namespace, direction };
+                found.open(own.device, weakness, [at]);
+                return;
+            }
+            _ => return,
+        };
+        for other in others.into_iter().filter(|other| *other != own.name) {
+            let theirs = self.tenants_of(own.device, other);
+            if theirs.keys().all(|tenant| *tenant == own.tenant) && !theirs.is_empty() {
+                continue;
+            }
+            let foreign = theirs.iter().find(|(tenant, _)| **tenant != own.tenant);
+            let owner =
+                foreign.map_or(Owner::Nobody, |(tenant, _)| Owner::Tenant((*tenant).clone()));
+            let ats = [own.said, at].into_iter().chain(foreign.map(|(_, at)| *at));
+            found.breach(own.place(), (own.member(), space_of(other, owner)), Strength::Data, ats);
+        }
+    }
+
+    /// Roles in a namespace are bound to people of its tenant.
+    fn judge_role(&self, own: &Space<'_>, hold: &Hold, at: At, found: &mut Findings<'_>) {
+        let Hold::Role { namespace: Some(_), group, role } = hold else {
+            return;
+        };
+        if self.trust_of(own.tenant).groups.contains(group) {
+            return;
+        }
+        let trusts = self.layers.trusts.iter();
+        let mut theirs =
+            trusts.filter(|(_, trust)| trust.groups.contains(group)).map(|(name, _)| name);
+        let owner = theirs.next().cloned().map_or(Owner::Nobody, Owner::Tenant);
+        let people = Member { atom: Atom::People(group.clone()), owner };
+        let place = LayerPlace::Role { namespace: own.name.clone(), role: role.clone() };
+        found.breach(place, (people, own.member()), Strength::Data, [own.said, at]);
+    }
+
+    /// Nothing of a tenant is in a namespace that is no tenant's.
+    fn judge_nobodys(&self, device: DeviceId, name: &Name, found: &mut Findings<'_>) {
+        let spot = Spot::Namespace(device, name.clone());
+        let is_tenants = |hold: &Hold| {
+            matches!(
+                hold,
+                Hold::Claimed { .. } | Hold::ClusterGuest { .. } | Hold::ControlPlane { .. }
+            )
+        };
+        let first = self.lines(&spot).find(|(hold, _)| is_tenants(hold));
+        if let Some((_, at)) = first {
+            let weakness = LayerWeakness::NobodysNamespace { namespace: name.clone() };
+            found.open(device, weakness, [at]);
+        }
+    }
+
+    pub(super) fn judge_volumes(&self, device: DeviceId, class: &str, found: &mut Findings<'_>) {
+        let spot = Spot::Volumes(device, class.into());
+        let mut owners: BTreeMap<&TenantName, At> = BTreeMap::new();
+        for (hold, at) in self.lines(&spot) {
+            if let Hold::Volumes { tenant, .. } = hold {
+                owners.entry(tenant).or_insert(at);
+            }
+        }
+        let Some((tenant, &said)) = owners.iter().next() else {
+            return;
+        };
+        let place = || LayerPlace::Volumes(class.into());
+        let volumes = |tenant: &TenantName| Member {
+            atom: Atom::Volumes(class.into()),
+            owner: Owner::Tenant(tenant.clone()),
+        };
+        for (other, at) in owners.iter().skip(1) {
+            found.breach(place(), (volumes(tenant), volumes(other)), Strength::Data, [said, *at]);
+        }
+        for (hold, at) in self.lines(&spot) {
+            let Hold::StorageQuota { namespace, bytes: 1.., .. } = hold else { continue };
+            let theirs = self.tenants_of(device, namespace);
+            let foreign = theirs.iter().find(|(other, _)| !owners.contains_key(**other));
+            if let Some((other, _)) = foreign {
+                let user = space_of(namespace, Owner::Tenant((*other).clone()));
+                found.breach(place(), (volumes(tenant), user), Strength::Data, [said, at]);
+            }
+        }
+    }
+
+    /// Whose a namespace is, and the line that says so.
+    pub(super) fn tenants_of(&self, device: DeviceId, name: &Name) -> BTreeMap<&TenantName, At> {
+        let mut tenants = BTreeMap::new();
+        for (hold, at) in self.lines(&Spot::Namespace(device, name.clone())) {
+            match hold {
+                Hold::Namespace { namespace, tenant } if namespace == name => {
+                    tenants.entry(tenant).or_insert(at);
+                }
+                _ => {}
+            }
+        }
+        tenants
+    }
+}
+
+/// A namespace and whose it is.
+struct Space<'a> {
+    device: DeviceId,
+    name: &'a Name,
+    tenant: &'a TenantName,
+    said: At,
+}
+
+impl Space<'_> {
+    fn member(&self) -> Member {
+        space_of(self.name, Owner::Tenant(self.tenant.clone()))
+    }
+
+    fn place(&self) -> LayerPlace {
+        LayerPlace::Namespace(self.name.clone())
+    }
+}
+
+fn space_of(name: &Name, owner: Owner) -> Member {
+    Member { atom: Atom::Namespace(name.clone()), owner }
+}
+
+/// What is open unless a line closes it.
+fn judge_defaults(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'_>) {
+    let namespace = || own.name.clone();
+    for direction in [Direction::Ingress, Direction::Egress] {
+        let denies = |(hold, _): &(&Hold, At)| matches!(hold, Hold::DeniesByDefault { direction: held, .. } if *held == direction);
+        if !lines.iter().any(denies) {
+            let weakness = LayerWeakness::OpenNamespace { namespace: namespace(), direction };
+            found.open(own.device, weakness, [own.said]);
+        }
+    }
+    let strict = lines.iter().filter_map(|(hold, at)| match hold {
+        Hold::StrictTls { strict, .. } => Some((*strict, *at)),
+        _ => None,
+    });
+    shut(own, strict.collect(), LayerWeakness::PermissiveTls { namespace: namespace() }, found);
+    let restricted = lines.iter().filter_map(|(hold, at)| match hold {
+        Hold::Restricted { restricted, .. } => Some((*restricted, *at)),
+        _ => None,
+    });
+    shut(own, restricted.collect(), LayerWeakness::Unrestricted { namespace: namespace() }, found);
+    let has = |is: fn(&Hold) -> bool| lines.iter().any(|(hold, _)| is(hold));
+    let lacking = [
+        (
+            lines.iter().any(|(hold, _)| {
+                matches!(hold, Hold::MeshLets { namespace, .. } if namespace == own.name)
+            }),
+            LayerWeakness::OpenMesh { namespace: namespace() },
+        ),
+        (
+            has(|hold| matches!(hold, Hold::GpuQuota { .. })),
+            LayerWeakness::NoQuota { namespace: namespace(), of: "GPUs" },
+        ),
+        (
+            has(|hold| matches!(hold, Hold::StorageQuota { .. })),
+            LayerWeakness::NoQuota { namespace: namespace(), of: "storage" },
+        ),
+        (
+            has(|hold| matches!(hold, Hold::Bounded { .. })),
+            LayerWeakness::Unbounded { namespace: namespace() },
+        ),
+    ];
+    for (_, weakness) in lacking.into_iter().filter(|(is_there, _)| !is_there) {
+        found.open(own.device, weakness, [own.said]);
+    }
+}
+
+/// Something that must be said and never denied.
+fn shut(
+    own: &Space<'_>,
+    lines: Vec<(bool, At)>,
+    weakness: LayerWeakness,
+    found: &mut Findings<'_>,
+) {
+    let open: Vec<At> = lines.iter().filter(|line| !line.0).map(|line| line.1).collect();
+    if !open.is_empty() {
+        found.open(own.device, weakness, open);
+    } else if lines.is_empty() {
+        found.open(own.device, weakness, [own.said]);
+    }
+}

@@ -1,0 +1,145 @@
+//! What a node runs, and what it is said to be.
+
+use model::{Component, DeviceId, Dialect, compare_versions};
+use smol_str::SmolStr;
+
+use super::LayerWeakness;
+use super::found::Findings;
+use super::node::NodeView;
+use crate::device::At;
+use crate::finding::Weakness;
+use crate::verifier::Verifier;
+
+impl Verifier {
+    /// A node runs what the fleet says, and what everybody on it accepts.
+    pub(super) fn judge_software(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
+        if !self.speaks(view, Dialect::Versions) {
+            return;
+        }
+        let planned = &self.world.fleet.nodes[view.node.index()].versions;
+        for &component in Component::ALL {
+            let planned = match component {
+                Component::Driver => &planned.driver,
+                Component::Kernel => &planned.kernel,
+                Component::Firmware => &planned.firmware,
+                Component::Toolkit => &planned.toolkit,
+            };
+            let runs: Vec<(&SmolStr, At)> = view.runs_of(component).collect();
+            let what = || component.to_string();
+            match runs.as_slice() {
+                [] if planned.is_empty() => {}
+                [] => drift(view.device, what(), "unknown", planned, None, found),
+                [(held, at), others @ ..] => {
+                    if *held != planned && !planned.is_empty() {
+                        drift(view.device, what(), held, planned, Some(*at), found);
+                    }
+                    if let Some((other, other_at)) = others.iter().find(|(other, _)| other != held)
+                    {
+                        let weakness = Weakness::Contradiction {
+                            what: "a version",
+                            first: format!("{component} {held}"),
+                            second: format!("{component} {other}"),
+                        };
+                        found.weak(Some(view.device), weakness, [*at, *other_at]);
+                    }
+                }
+            }
+        }
+        let word = |securely: bool| if securely { "secure" } else { "not secure" };
+        for &(securely, at) in view.boot.iter().filter(|line| line.0 != planned.secure_boot) {
+            let planned = word(planned.secure_boot);
+            drift(view.device, "its boot".into(), word(securely), planned, Some(at), found);
+        }
+        self.judge_demands(view, found);
+    }
+
+    /// Each tenant on a node finds there at least what it demands.
+    fn judge_demands(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
+        let mut last = None;
+        for (_, job) in view.owners() {
+            let tenant = &job.name.tenant;
+            if last.replace(tenant) == Some(tenant) {
+                continue;
+            }
+            let policy = &job.trust.versions;
+            for (component, needs) in &policy.at_least {
+                let lines = view.runs.iter().filter(|line| line.0.as_str() == component.as_str());
+                let lines: Vec<_> = lines.collect();
+                let enough = |has: &str| !compare_versions(has, needs).is_lt();
+                if !lines.is_empty() && lines.iter().all(|(_, has, _)| enough(has)) {
+                    continue;
+                }
+                let old = lines.iter().find(|(_, has, _)| !enough(has));
+                let weakness = LayerWeakness::OldVersion {
+                    tenant: tenant.clone(),
+                    component: component.clone(),
+                    needs: needs.clone(),
+                    has: old.map_or_else(|| "unknown".into(), |(_, has, _)| (*has).clone()),
+                };
+                found.open(view.device, weakness, old.map(|(.., at)| *at));
+            }
+            let booted = !view.boot.is_empty() && view.boot.iter().all(|(securely, _)| *securely);
+            if policy.secure_boot && !booted {
+                let weakness = LayerWeakness::InsecureBoot { tenant: tenant.clone() };
+                found.open(view.device, weakness, view.boot.iter().map(|(_, at)| *at));
+            }
+        }
+    }
+
+    /// What managers say of a node is what the fleet says of it.
+    pub(super) fn judge_labels(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
+        let fleet = &self.world.fleet;
+        let node = &fleet.nodes[view.node.index()];
+        let keys = &fleet.layers.labels;
+        let leaf = node.uplinks.first().and_then(|uplink| fleet.switches.get(uplink.leaf.index()));
+        for &(key, value, at) in &view.labels {
+            let planned = match key {
+                key if *key == keys.pod => Some(&fleet.pods[node.pod.index()].name),
+                key if *key == keys.leaf => leaf.map(|leaf| &leaf.name),
+                key if *key == keys.rack => Some(&node.rack),
+                key if *key == keys.nvlink_domain => Some(&node.nvlink_domain),
+                _ => None,
+            };
+            if let Some(planned) = planned.filter(|planned| planned.as_str() != value) {
+                let what = format!("the label {key}");
+                drift(view.device, what, value, planned.as_str(), Some(at), found);
+            }
+        }
+        for &(minor, pci, at) in &view.published {
+            let gpu = view.model.pci.gpu_of_minor(minor);
+            let planned = gpu.and_then(|gpu| view.model.pci.gpus.get(usize::from(gpu)));
+            if planned != Some(&pci) {
+                let planned = planned.map_or("that there is none".into(), ToString::to_string);
+                let what = format!("the published device gpu-{minor}");
+                drift(view.device, what, &pci.to_string(), &planned, Some(at), found);
+            }
+        }
+        for &(minors, at) in &view.schedulable {
+            let all = u64::MAX.checked_shr(64 - u32::from(view.model.gpus)).unwrap_or_default();
+            if minors & !all != 0 {
+                let what = "the number of GPUs that Slurm gives out".into();
+                let held = (64 - minors.leading_zeros()).to_string();
+                drift(view.device, what, &held, &view.model.gpus.to_string(), Some(at), found);
+            }
+        }
+    }
+}
+
+impl NodeView<'_> {
+    fn runs_of(&self, component: Component) -> impl Iterator<Item = (&SmolStr, At)> {
+        let lines = self.runs.iter().filter(move |line| line.0 == component);
+        lines.map(|(_, version, at)| (*version, *at))
+    }
+}
+
+fn drift(
+    device: DeviceId,
+    what: String,
+    held: &str,
+    planned: &str,
+    at: Option<At>,
+    found: &mut Findings<'_>,
+) {
+    let weakness = LayerWeakness::Drift { what, held: held.into(), planned: planned.into() };
+    found.open(device, weakness, at);
+}
