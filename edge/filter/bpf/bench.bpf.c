@@ -75,14 +75,15 @@ SEC("xdp.frags")
 int made_and_looked_up(struct xdp_md *ctx)
 {
 	const struct space *space;
+	u32 slot;
 	if (!make(ctx))
 		return XDP_ABORTED;
 	struct policy p = in_force(STEP);
 	const u8 *t = (const void *)(long)ctx->data;
 	if (!p.block || (const void *)(t + TUNNELLED) > (const void *)(long)ctx->data_end)
 		return XDP_ABORTED;
-	u32 said = short_fabric(&p, t, ctx->data_end - ctx->data, &space);
-	return (u16)said == JOB ? XDP_PASS : XDP_ABORTED;
+	u32 said = short_fabric(&p, t, ctx->data_end - ctx->data, &slot, &space);
+	return said == JOB ? XDP_PASS : XDP_ABORTED;
 }
 
 INLINE int by_hash(struct xdp_md *ctx)

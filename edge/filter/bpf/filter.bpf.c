@@ -163,9 +163,9 @@ static __noinline int both_ways(struct xdp_md *ctx)
 	struct policy p = in_force(STEP);
 	const u8 *t = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	const struct space *space;
-	u32 quick = GO_ON;
+	u32 slot, quick = GO_ON;
 	if (p.block && t + TUNNELLED <= end)
-		quick = (u16)short_fabric(&p, t, end - t, &space);
+		quick = short_fabric(&p, t, end - t, &slot, &space);
 	return by_rule(ctx, quick);
 }
 
@@ -178,12 +178,10 @@ INLINE int from_uplink(struct xdp_md *ctx)
 	struct policy p = in_force(STEP);
 	const u8 *t = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	const struct space *space;
-	if (p.block && t + TUNNELLED <= end) {
-		u32 said = short_fabric(&p, t, end - t, &space);
-		if (said != GO_ON) {
-			received(said >> 16, &space->number, end - t);
-			return PASS;
-		}
+	u32 slot;
+	if (p.block && t + TUNNELLED <= end && short_fabric(&p, t, end - t, &slot, &space) != GO_ON) {
+		received(slot, &space->number, end - t);
+		return PASS;
 	}
 	return by_rule(kept, GO_ON);
 }

@@ -78,9 +78,9 @@ static __noinline u32 permitted(const u8 *block, const void *p, u32 space, u64 t
 }
 
 // Whether both ends of a tunnelled frame are whom it names: the source has the frame's tag and is behind
-// the frame's tunnel endpoint, the destination is here. Gives the verdict, and above it the slot of the
-// destination's job.
-INLINE u32 matched(const struct policy *policy, const void *t, const struct space *s, u32 index, u32 pages)
+// the frame's tunnel endpoint, the destination is here. Says also where the destination's job is counted.
+INLINE u32 matched(const struct policy *policy, const void *t, const struct space *s, u32 index, u32 pages,
+		   u32 *slot)
 {
 	u32 tag = BE16(AT16(t, 44)), own = head(policy)->vtep;
 	const struct record *from = record_at(policy, s, BE32(AT32(t, 76)), pages);
@@ -89,37 +89,43 @@ INLINE u32 matched(const struct policy *policy, const void *t, const struct spac
 	const struct record *to = record_at(policy, s, BE32(AT32(t, 80)), pages);
 	if (!to || to->vtep != own || BE32(AT32(t, 30)) != own)
 		return GO_ON;
-	u32 slot = (u32)to->slot << 16, peer = to->tag;
+	u32 peer = to->tag;
+	*slot = to->slot;
 	if (peer == tag)
-		return slot | JOB;
-	u32 said = permitted(policy->block, (const u8 *)t + 50, index, (u64)tag << 32 | peer);
-	return said == GO_ON ? GO_ON : slot | said;
+		return JOB;
+	return permitted(policy->block, (const u8 *)t + 50, index, (u64)tag << 32 | peer);
 }
 
-// The same where records are in pages. Rarer, and a call, so that the other stays short.
+// The same where records are in pages: the verdict, and above it the slot. Rarer, and a call, so that
+// the other stays short.
 static __noinline u32 matched_in_pages(const u8 *block, const void *t, const struct space *s, u32 index)
 {
 	struct policy policy = { .block = block, .bytes = POLICY_BYTES, .step = STEP };
-	return matched(&policy, t, s, index, 1);
+	u32 slot = 0, said = matched(&policy, t, s, index, 1, &slot);
+	return slot << 16 | said;
 }
 
-INLINE u32 short_fabric(const struct policy *policy, const void *t, u32 len, const struct space **space)
+INLINE u32 short_fabric(const struct policy *policy, const void *t, u32 len, u32 *slot,
+			const struct space **space)
 {
 	const struct header *h = head(policy);
 	u32 total = BE16(AT16(t, 16)), broken = 0;
 	// Of VXLAN, flags I and G must stand, D and A may; the last byte is zero.
 	if (h->magic != MAGIC || !is_ipv4(AT32(t, 12)) || KIND(AT32(t, 20)) != KIND_OF(17) ||
 	    14 + total > len || !is_ordinary((const u8 *)t + 50, 36, total) ||
-	    BE32(AT32(t, 36)) != udp_in(total, 4789) ||
-	    (AT64(t, 42) & 0xff0000000000b7ffull) != 0x0088)
+	    BE32(AT32(t, 36)) != udp_in(total, 4789) || (AT16(t, 42) & 0xb7ff) != 0x0088 ||
+	    AT16(t, 48) >> 8)
 		return GO_ON;
-	u32 index = indexed(policy, &h->vnis, BE32(AT32(t, 46)) >> 8, &broken);
-	if (!index)
-		return GO_ON;
-	const struct space *s = *space = space_at(policy, index - 1);
+	// Without a space the index is 0, and the one before it none that a policy has.
+	u32 index = indexed(policy, &h->vnis, BE32(AT32(t, 46)) >> 8, &broken) - 1;
+	const struct space *s = *space = space_at(policy, index);
 	if (!s)
 		return GO_ON;
-	return s->paged ? matched_in_pages(policy->block, t, s, index - 1) : matched(policy, t, s, index - 1, 0);
+	if (!s->paged)
+		return matched(policy, t, s, index, 0, slot);
+	u32 said = matched_in_pages(policy->block, t, s, index);
+	*slot = said >> 16;
+	return said & 0xffff;
 }
 
 // At a workload's port, in either direction: the port's own address is bound to its side.
