@@ -11,8 +11,8 @@ use crate::kernel::program;
 use crate::{Fault, PutError, interface_index};
 
 /// How many frames are sent at once, and how often to each contender. They take turns, so that noise
-/// hits all alike. Each time the kernel waits for about 20 ms before the first frame, and whoever runs
-/// in between takes the caches: a few thousand frames would show only how tables come back from memory.
+/// hits all alike. Each call rests for about 16 ms, and whoever runs meanwhile takes the caches: a few
+/// thousand frames would show mostly how tables come back from memory.
 const FRAMES: u32 = 1 << 19;
 const ROUNDS: usize = 15;
 
