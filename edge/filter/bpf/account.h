@@ -73,7 +73,8 @@ static __noinline u32 burst(u32 index, u32 bytes)
 	return 0;
 }
 
-INLINE void received(u32 slot, u32 number, u64 len)
+// The tenant's number is read where it is needed: once for each QUANTUM.
+INLINE void received(u32 slot, const u32 *number, u64 len)
 {
 	struct counts *c = counts_of(slot);
 	if (!c)
@@ -81,8 +82,8 @@ INLINE void received(u32 slot, u32 number, u64 len)
 	u64 old = c->received_bytes;
 	c->received_packets++;
 	c->received_bytes = old + len;
-	if ((old ^ (old + len)) / QUANTUM && number < TENANTS)
-		burst(number, QUANTUM);
+	if ((old ^ (old + len)) / QUANTUM && *number < TENANTS)
+		burst(*number, QUANTUM);
 }
 
 // Token buckets, each one word: the time, in sixteenths of a nanosecond, at which all that was

@@ -74,21 +74,23 @@ int made_and_judged(struct xdp_md *ctx)
 SEC("xdp.frags")
 int made_and_looked_up(struct xdp_md *ctx)
 {
-	u32 slot, number;
+	const struct space *space;
+	u32 slot;
 	if (!make(ctx))
 		return XDP_ABORTED;
-	struct policy p = in_force();
+	struct policy p = in_force(STEP);
 	const u8 *t = (const void *)(long)ctx->data;
 	if (!p.block || (const void *)(t + TUNNELLED) > (const void *)(long)ctx->data_end)
 		return XDP_ABORTED;
-	return short_fabric(&p, t, ctx->data_end - ctx->data, &slot, &number) == JOB ? XDP_PASS : XDP_ABORTED;
+	u32 said = short_fabric(&p, t, ctx->data_end - ctx->data, &slot, &space);
+	return said == JOB ? XDP_PASS : XDP_ABORTED;
 }
 
 INLINE int by_hash(struct xdp_md *ctx)
 {
 	const u8 *t = (const void *)(long)ctx->data;
 	if ((const void *)(t + TUNNELLED) > (const void *)(long)ctx->data_end ||
-	    !is_ordinary(t + 50, ctx->data_end - ctx->data - 50))
+	    !is_ordinary(t + 50, 50, ctx->data_end - ctx->data))
 		return XDP_ABORTED;
 	u64 vxlan = AT64(t, 42), ends = AT64(t, 76);
 	struct peer_key from_key = { BE32(vxlan >> 32) >> 8, (u32)ends };

@@ -68,9 +68,9 @@ INLINE struct gate *the_gate(void)
 	return bpf_map_lookup_elem(&gate, &zero);
 }
 
-INLINE struct policy in_force(void)
+INLINE struct policy in_force(u32 step)
 {
-	struct policy p = { .block = 0, .bytes = POLICY_BYTES };
+	struct policy p = { .block = 0, .bytes = POLICY_BYTES, .step = step };
 	u32 zero = 0;
 	if (!open)
 		return p;
@@ -121,37 +121,25 @@ INLINE u32 seen_of(u32 len)
 // looks at such a function once, and not again for every state in which it is called.
 __noinline int fabric_rule(struct frame *f)
 {
-	struct policy p = in_force();
+	struct policy p = in_force(0);
 	return f ? from_fabric(&p, f) : CLOSED;
 }
 
 __noinline int workload_rule(struct frame *f)
 {
-	struct policy p = in_force();
+	struct policy p = in_force(0);
 	return f ? from_workload(&p, f) : CLOSED;
 }
 
 __noinline int local_rule(struct frame *f)
 {
-	struct policy p = in_force();
+	struct policy p = in_force(0);
 	return f ? to_workload(&p, f) : CLOSED;
 }
 
-INLINE int from_uplink(struct xdp_md *ctx)
+// What the short way did not know. Rarer, and a call, so that the short way stays short.
+static __noinline int by_rule(struct xdp_md *ctx, u32 quick)
 {
-	struct policy p = in_force();
-	const u8 *t = (const void *)(long)ctx->data;
-	const void *end = (const void *)(long)ctx->data_end;
-	u32 slot, number, linear = ctx->data_end - ctx->data;
-	// In a trial the whole rule speaks as well, and the short way must agree with it.
-	u32 quick = GO_ON;
-	if (p.block && (const void *)(t + TUNNELLED) <= end) {
-		quick = short_fabric(&p, t, linear, &slot, &number);
-		if (quick != GO_ON && !TRACED) {
-			received(slot, number, linear);
-			return PASS;
-		}
-	}
 	u32 len = bpf_xdp_get_buff_len(ctx);
 	struct frame *f = blank(FABRIC, ctx->ingress_ifindex, len);
 	if (!f)
@@ -162,11 +150,40 @@ INLINE int from_uplink(struct xdp_md *ctx)
 	u32 reason = fabric_rule(f);
 	told(f, quick, reason);
 	if (reason <= PERMIT) {
-		received(f->slot, f->number, len);
+		received(f->slot, &f->number, len);
 		return PASS;
 	}
 	tally(f, reason);
 	return reason < CLOSED ? PASS : XDP_DROP;
+}
+
+// In a trial both ways are gone, and must agree.
+static __noinline int both_ways(struct xdp_md *ctx)
+{
+	struct policy p = in_force(STEP);
+	const u8 *t = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	const struct space *space;
+	u32 slot, quick = GO_ON;
+	if (p.block && t + TUNNELLED <= end)
+		quick = short_fabric(&p, t, end - t, &slot, &space);
+	return by_rule(ctx, quick);
+}
+
+INLINE int from_uplink(struct xdp_md *ctx)
+{
+	if (TRACED)
+		return both_ways(ctx);
+	// Out of a register: there are few, and only the rule needs it again.
+	struct xdp_md *volatile kept = ctx;
+	struct policy p = in_force(STEP);
+	const u8 *t = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	const struct space *space;
+	u32 slot;
+	if (p.block && t + TUNNELLED <= end && short_fabric(&p, t, end - t, &slot, &space) != GO_ON) {
+		received(slot, &space->number, end - t);
+		return PASS;
+	}
+	return by_rule(kept, GO_ON);
 }
 
 SEC("xdp.frags")
@@ -251,7 +268,7 @@ SEC("classifier")
 int workload(struct __sk_buff *skb)
 {
 	struct gate *g = the_gate();
-	struct policy policy = in_force();
+	struct policy policy = in_force(0);
 	const u8 *p = (const void *)(long)skb->data;
 	const void *end = (const void *)(long)skb->data_end;
 	const struct port *port = 0;
@@ -295,7 +312,7 @@ int workload(struct __sk_buff *skb)
 SEC("classifier")
 int local(struct __sk_buff *skb)
 {
-	struct policy policy = in_force();
+	struct policy policy = in_force(0);
 	const u8 *p = (const void *)(long)skb->data;
 	const void *end = (const void *)(long)skb->data_end;
 	const struct port *port = 0;
@@ -325,7 +342,7 @@ int local(struct __sk_buff *skb)
 // The number of the tenant whose VNI this is, as the policy in force has it.
 INLINE u32 tenant_of(u32 vni)
 {
-	struct policy p = in_force();
+	struct policy p = in_force(0);
 	u32 broken = 0;
 	if (!p.block || head(&p)->magic != MAGIC)
 		return REST;

@@ -7,6 +7,7 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s32 s32;
 typedef __s64 s64;
 
 #define INLINE static __always_inline
@@ -52,8 +53,12 @@ struct bucket { struct permit permits[4]; };
 // The size of the block, set before loading: the verifier knows it as a constant.
 const volatile u32 POLICY_BYTES = 65536;
 
-// A block and its size, read once for each packet.
-struct policy { const u8 *block; u64 bytes; };
+// A block and its size, read once for each packet. Whoever always asks for the same `step` of bytes,
+// however few it needs, has one bound for all that it reads; with 0 each read has its own.
+struct policy { const u8 *block; u64 bytes; u32 step; };
+
+// Enough for everything in the block but buckets.
+#define STEP 64
 
 INLINE const struct header *head(const struct policy *p)
 {
@@ -63,8 +68,8 @@ INLINE const struct header *head(const struct policy *p)
 // The bytes at an offset, if they are all inside the block.
 INLINE const void *at(const struct policy *p, u64 offset, u32 size)
 {
-	asm volatile("" : "+r"(offset)); // the checked register is the used one
-	if (offset > p->bytes - size)
+	asm("" : "+r"(offset)); // the checked register is the used one
+	if (offset > p->bytes - (p->step ? p->step : size))
 		return 0;
 	return p->block + offset;
 }
@@ -105,9 +110,9 @@ INLINE const struct port *port_at(const struct policy *policy, u32 index)
 
 // The record of an address whose place is among those of a space with pages. Rarer than the other
 // kind, and a call, so that the other stays short. (A pointer to the policy would keep it in memory.)
-static __noinline u64 paged(const u8 *block, u64 bytes, u32 lists, u32 place)
+static __noinline u64 paged(const u8 *block, u32 lists, u32 place)
 {
-	struct policy p = { block, bytes };
+	struct policy p = { .block = block, .bytes = POLICY_BYTES };
 	const u32 *list = at(&p, (u64)lists + (u64)(place / 65536) * 4, 4);
 	if (!list)
 		return BROKEN;
@@ -120,20 +125,28 @@ static __noinline u64 paged(const u8 *block, u64 bytes, u32 lists, u32 place)
 }
 
 // Where the record of an address is, if the space has room for it.
-INLINE u64 place_of(const struct policy *policy, const struct space *s, u32 address)
+INLINE u64 place_of(const struct policy *policy, const struct space *s, u32 address, u32 pages)
 {
 	u32 place = address - s->first;
 	if (place >= s->len)
 		return NOTHING;
-	if (s->paged)
-		return paged(policy->block, policy->bytes, s->at, place);
+	if (pages)
+		return paged(policy->block, s->at, place);
 	return (u64)s->at + (u64)place * sizeof(struct record);
+}
+
+// The record of an address, of which the tag may be 0: then it is none. `pages` is what the space says.
+INLINE const struct record *record_at(const struct policy *policy, const struct space *s, u32 address,
+				      u32 pages)
+{
+	u64 offset = place_of(policy, s, address, pages);
+	return offset == NOTHING ? 0 : at(policy, offset, sizeof(struct record));
 }
 
 INLINE const struct record *record_of(const struct policy *policy, const struct space *s, u32 address,
 				     u32 *broken)
 {
-	u64 offset = place_of(policy, s, address);
+	u64 offset = place_of(policy, s, address, s->paged);
 	if (offset == NOTHING)
 		return 0;
 	const struct record *record = at(policy, offset, sizeof(struct record));
@@ -142,14 +155,6 @@ INLINE const struct record *record_of(const struct policy *policy, const struct 
 	else if (!record->tag)
 		return 0;
 	return record;
-}
-
-// The record of an address in one word: tag, slot and tunnel address from the lowest bit on. 0 is
-// none, and a tag of 0 is none, too.
-INLINE u64 record_word(const struct policy *policy, const struct space *s, u32 address)
-{
-	const u64 *word = at(policy, place_of(policy, s, address), sizeof(u64));
-	return word ? *word : 0;
 }
 
 INLINE u32 permits(const struct policy *policy, u32 space, u16 client, u16 provider, u8 protocol,

@@ -41,6 +41,10 @@ const GATE_WORDS: usize = 6;
 /// How long a burst may last that passes a rate, in nanoseconds.
 pub(crate) const BURST_NS: u64 = 1_000_000;
 
+/// The short way reads so many bytes wherever it reads. What is nearer to the block's end it leaves to
+/// the whole rule, which is slower: a policy keeps away from there.
+const REACH: u32 = 64;
+
 /// How many tenants the program counts for.
 pub(crate) const TENANTS: u32 = 8192;
 
@@ -206,7 +210,7 @@ impl Kernel {
         let limits = Limits { jobs: limits.jobs.min(self.slots - 1), ..*limits };
         let compiled = compile(text, generation, interfaces, before, &limits)?;
         let needed = compiled.bytes.len() as u32; // at most what the limits allow
-        if needed > self.block_bytes {
+        if needed.saturating_add(REACH) > self.block_bytes {
             self.grow(Settings::for_policy(needed).block_bytes)?;
         }
         self.count_anew(Tables::new(&compiled.bytes), before)?;

@@ -57,6 +57,38 @@ fn the_kernel_answers_like_the_reference() {
 const UNMET: [Reason; 3] = [Reason::Closed, Reason::Table, Reason::Rate];
 
 #[test]
+fn a_tunnel_that_claims_to_end_earlier_is_judged_alike() {
+    let Some(mut trial) = trial() else { return };
+    let bytes = held(&mut trial, world::TEXT);
+    let mut claims = 0;
+    for (hook, mut frame) in world::frames() {
+        // Frames that pass as they are, in VXLAN over IPv4.
+        let passes = wire::judge(Some(Tables::new(&bytes)), &from_fabric(&frame)).reason.passes();
+        if hook != Hook::Fabric || !passes || frame[12..14] != [8, 0] || frame[36..38] != PORT {
+            continue;
+        }
+        let honest = u16::from_be_bytes([frame[16], frame[17]]);
+        for claim in 20..=honest {
+            frame[16..18].copy_from_slice(&claim.to_be_bytes());
+            frame[38..40].copy_from_slice(&(claim - 20).to_be_bytes());
+            let arrival = from_fabric(&frame);
+            let expected = wire::judge(Some(Tables::new(&bytes)), &arrival);
+            let said = trial.judge(&arrival).unwrap();
+            assert_eq!(said, Said::Verdict(expected), "{}", shown(claims, &arrival));
+            claims += 1;
+        }
+    }
+    assert!(claims > 1000, "only {claims} frames were asked about");
+}
+
+/// The port of VXLAN.
+const PORT: [u8; 2] = 4789_u16.to_be_bytes();
+
+fn from_fabric(frame: &[u8]) -> Arrival<'_> {
+    Arrival { hook: Hook::Fabric, interface: 0, mark: 0, vlan_beside: false, frame }
+}
+
+#[test]
 fn a_policy_that_contradicts_itself_is_judged_alike() {
     let Some(mut trial) = trial() else { return };
     let sound = held(&mut trial, world::TEXT);
