@@ -18,12 +18,15 @@ mod holds;
 mod keys;
 mod map;
 mod mig;
+mod part;
 mod people;
+mod presence;
 mod quota;
 mod seek;
 mod shape;
 mod slices;
 mod spot;
+mod spread;
 mod way;
 mod why;
 

@@ -89,7 +89,7 @@ impl Ground {
             let wanted = ask.gpus();
             return Err(Refusal::TooLarge { job: name.clone(), wanted, most: MOST_GPUS });
         }
-        let lawful = self.people.at(tenant).pools.iter().copied();
+        let lawful = self.people.at(tenant).said.pools.iter().copied();
         ask.pools = lawful.filter(|&pool| self.suits_terms(&ask, pool)).collect();
         Ok(ask)
     }

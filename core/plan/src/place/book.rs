@@ -370,13 +370,13 @@ impl Ground {
     pub(crate) fn hold(&mut self, gang: Gang) -> GangId {
         let tenant = gang.tenant;
         if gang.is_live() {
-            self.people.count(tenant, gang.capacity, u64::from(gang.gpus), true);
+            self.people.count(tenant, gang.capacity, gang.gpus, true);
         }
         let id = self.gangs.add(gang);
         let spot = self.gangs.take_spot(id);
         self.take_keys(&spot);
         for stretch in &spot.stretches {
-            self.take_nodes(id, tenant, stretch.block, stretch.nodes);
+            self.take_nodes(id, tenant, stretch.block, stretch.nodes());
         }
         for part in &spot.parts {
             self.take_part(id, tenant, part.node, part.gpus);
@@ -395,7 +395,7 @@ impl Ground {
         let spot = self.gangs.take_spot(id);
         self.give_keys(&spot);
         for stretch in &spot.stretches {
-            self.give_nodes(tenant, stretch.block, stretch.nodes);
+            self.give_nodes(tenant, stretch.block, stretch.nodes());
         }
         for part in &spot.parts {
             self.give_part(id, tenant, part.node);
@@ -405,7 +405,7 @@ impl Ground {
         }
         let gang = self.gangs.remove(id)?;
         if gang.is_live() {
-            self.people.count(tenant, gang.capacity, u64::from(gang.gpus), false);
+            self.people.count(tenant, gang.capacity, gang.gpus, false);
         }
         Some(Gang { spot, ..gang })
     }
@@ -424,7 +424,7 @@ impl Ground {
             return Ok(Entered::Stale);
         };
         let (state, tenant) = (gang.state, gang.tenant);
-        let (capacity, gpus) = (gang.capacity, u64::from(gang.gpus));
+        let (capacity, gpus) = (gang.capacity, gang.gpus);
         match (state, wanted) {
             _ if state == wanted => return Ok(Entered::Already),
             (State::Sanitising, State::Free) => drop(self.drop_gang(id)),
@@ -472,7 +472,7 @@ impl Ground {
         job: impl Fn() -> JobName,
     ) -> Result<(), Wrong> {
         let block = &self.map.blocks[stretch.block as usize];
-        let taken = stretch.nodes & !self.blocks[stretch.block as usize];
+        let taken = stretch.nodes() & !self.blocks[stretch.block as usize];
         if taken != 0 {
             let node = block.nodes[taken.trailing_zeros() as usize % block.nodes.len()];
             return Err(Wrong::Taken { job: job(), node });

@@ -166,15 +166,19 @@ impl Ground {
     fn tenant_lines(&self, stranded: &BTreeMap<TenantKey, u64>) -> Vec<TenantLine> {
         let people = self.people.iter().zip((0..).map(TenantKey));
         people
-            .map(|(person, key)| TenantLine {
-                tenant: person.name.clone(),
-                grade: person.grade,
-                reserved: person.used[0],
-                on_demand: person.used[1],
-                preemptible: person.used[2],
-                quota: person.quota,
-                reservation: person.quotas.reserved,
-                stranded: stranded.get(&key).copied().unwrap_or(0),
+            .map(|(person, key)| {
+                let account = self.people.account(key);
+                let [reserved, on_demand, preemptible] = account.used.map(u64::from);
+                TenantLine {
+                    tenant: person.said.name.clone(),
+                    grade: person.grade,
+                    reserved,
+                    on_demand,
+                    preemptible,
+                    quota: account.quota,
+                    reservation: account.quotas.reserved,
+                    stranded: stranded.get(&key).copied().unwrap_or(0),
+                }
             })
             .collect()
     }

@@ -8,6 +8,7 @@ use super::buckets::Buckets;
 use super::keys::Keys;
 use super::map::{Map, bits};
 use super::people::{People, TenantKey};
+use super::presence::Presence;
 use super::slices::MigGpu;
 
 /// Who is where on all of the fleet, and what is free, indexed so that a place for one more is
@@ -29,6 +30,8 @@ pub struct Ground {
     /// How many those are below each leaf.
     pub(crate) leaves: Vec<u32>,
     pub(crate) switches: Vec<SwitchAt>,
+    /// The same by tenant.
+    pub(crate) presence: Presence,
     pub(crate) pools: Vec<PoolAt>,
     /// How many holdings each tenant has in each pod.
     pub(crate) pods: Vec<Vec<u32>>,
@@ -50,6 +53,11 @@ pub(crate) struct NodeAt {
 }
 
 impl NodeAt {
+    /// What is free if no gang holds all of it.
+    pub(crate) const fn free_in_parts(&self) -> u64 {
+        self.free
+    }
+
     /// Whether new work may be put here.
     pub(crate) fn is_usable(&self) -> bool {
         self.health == Health::Good && !self.is_lost
@@ -145,6 +153,7 @@ impl Ground {
             blocks: vec![0; map.blocks.len()],
             leaves: vec![0; map.leaves.len()],
             switches: vec![SwitchAt::default(); fleet.switches.len()],
+            presence: Presence::new(people.len(), fleet.switches.len()),
             pools: (0..map.pools.len()).map(|pool| PoolAt::new(&map, pool)).collect(),
             pods: vec![vec![0; people.len()]; fleet.pods.len()],
             keys: Keys::new(map.blocks.len()),
@@ -182,6 +191,7 @@ impl Ground {
         for tenants in &mut self.pods {
             tenants.resize(self.people.len(), 0);
         }
+        self.presence.grow(self.people.len());
         key
     }
 
@@ -342,11 +352,8 @@ impl Ground {
     /// Whether two that must stay apart would meet below this switch.
     pub(crate) fn is_apart_at(&self, switch: SwitchId, key: TenantKey) -> bool {
         let apart = &self.people.at(key).apart;
-        apart.is_empty() || {
-            let here = &self.switches[switch.index()].tenants;
-            let mut near = apart.iter().filter(|(_, level)| *level >= ApartLevel::Leaf);
-            near.all(|(other, _)| here.binary_search_by_key(other, |&(key, _)| key).is_err())
-        }
+        let mut near = apart.iter().filter(|(_, level)| *level >= ApartLevel::Leaf);
+        near.all(|&(other, _)| !self.presence.is_below(other, switch))
     }
 
     /// Whether two that must stay apart would meet in this pod, or at its site.
@@ -365,9 +372,12 @@ impl Ground {
 
     /// Whether two that must stay apart would meet on this node.
     pub(crate) fn is_apart_on(&self, node: NodeId, key: TenantKey) -> bool {
-        let apart = &self.people.at(key).apart;
-        apart.is_empty()
-            || self.gangs_on(node).all(|gang| apart.iter().all(|&(other, _)| other != gang.tenant))
+        let switch = self.map.nodes[node.index()].switch;
+        self.people.at(key).apart.iter().all(|&(other, _)| {
+            // Who is not even below the leaf is not on the node.
+            !self.presence.is_below(other, switch)
+                || self.gangs_on(node).all(|gang| gang.tenant != other)
+        })
     }
 
     /// Notes that a tenant came, or went, below a switch.
@@ -380,11 +390,13 @@ impl Ground {
             Ok(place) => {
                 at.tenants.remove(place);
                 at.keyed -= keys_leaf;
+                self.presence.goes(key, switch);
             }
             Err(place) => {
                 assert!(comes, "a tenant goes only from where it is");
                 at.tenants.insert(place, (key, count));
                 at.keyed += keys_leaf;
+                self.presence.comes(key, switch);
             }
         }
         if let Some(pod) = self.map.fleet.switches[switch.index()].pod {

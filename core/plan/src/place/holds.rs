@@ -88,7 +88,7 @@ impl Ground {
     /// Who a tenant is, and what it shares.
     pub(crate) fn described(&self, key: TenantKey) -> (&TenantName, Grade) {
         let person = self.people.at(key);
-        (&person.name, person.grade)
+        (&person.said.name, person.grade)
     }
 
     fn held_at(&self, job: &JobName, turn: Turn) -> Option<GangId> {
@@ -111,8 +111,8 @@ impl Ground {
                 continue;
             }
             match spot.stretches.iter_mut().rev().find(|stretch| stretch.block == on.block) {
-                Some(stretch) => stretch.nodes |= bit,
-                None => spot.stretches.push(Stretch { block: on.block, nodes: bit }),
+                Some(stretch) => *stretch = Stretch::new(on.block, stretch.nodes() | bit),
+                None => spot.stretches.push(Stretch::new(on.block, bit)),
             }
         }
         spot

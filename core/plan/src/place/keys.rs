@@ -1,7 +1,10 @@
+use std::collections::BTreeMap;
+
 use model::{JobName, NicRef, NodeId};
 use serde::{Deserialize, Serialize};
 
 use super::ground::Ground;
+use super::map::Map;
 use super::spot::Spot;
 use crate::number::Numbers;
 use crate::refusal::Refusal;
@@ -13,6 +16,9 @@ const PKEYS: std::ops::RangeInclusive<u16> = 1..=0x7ffe;
 /// NVLink memory channels of a domain. Channel zero is what software takes when nobody chose,
 /// so nobody gets it.
 const CHANNELS: std::ops::RangeInclusive<u16> = 1..=2047;
+
+/// Channels below this one are kept in a word for each block.
+const FIRST_CHANNELS: u16 = u64::BITS as u16;
 
 /// The numbers that keep a gang apart where GPUs meet over a fabric of their own.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -38,32 +44,82 @@ impl FabricKeys {
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
     pkeys: Numbers,
-    /// By block.
-    channels: Vec<Numbers>,
+    channels: Channels,
 }
 
 impl Keys {
     pub(crate) fn new(blocks: usize) -> Self {
-        Self { pkeys: Numbers::default(), channels: vec![Numbers::default(); blocks] }
+        let channels = Channels { first: vec![0; blocks], more: BTreeMap::new() };
+        Self { pkeys: Numbers::default(), channels }
     }
 
-    fn take(&mut self, keys: FabricKeys, domains: &[u32]) {
+    fn take(&mut self, keys: FabricKeys, domains: impl Iterator<Item = u32>) {
         if let Some(pkey) = keys.pkey {
             self.pkeys.take(pkey);
         }
         if let Some(channel) = keys.channel {
-            domains.iter().for_each(|&block| self.channels[block as usize].take(channel));
+            domains.for_each(|block| self.channels.take(block, channel));
         }
     }
 
-    fn give_back(&mut self, keys: FabricKeys, domains: &[u32]) {
+    fn give_back(&mut self, keys: FabricKeys, domains: impl Iterator<Item = u32>) {
         if let Some(pkey) = keys.pkey {
             self.pkeys.give_back(pkey);
         }
         if let Some(channel) = keys.channel {
-            domains.iter().for_each(|&block| self.channels[block as usize].give_back(channel));
+            domains.for_each(|block| self.channels.give_back(block, channel));
         }
     }
+}
+
+/// The memory channels that are held in each block.
+#[derive(Clone, Debug)]
+struct Channels {
+    /// Those below 64, by block. A gang over many domains looks at all of theirs, and seldom
+    /// needs others.
+    first: Vec<u64>,
+    /// The others of blocks that have any.
+    more: BTreeMap<u32, Numbers>,
+}
+
+impl Channels {
+    fn holds(&self, block: u32, channel: u16) -> bool {
+        match bit(channel) {
+            Some(bit) => self.first[block as usize] & bit != 0,
+            None => self.more.get(&block).is_some_and(|more| more.holds(channel)),
+        }
+    }
+
+    fn take(&mut self, block: u32, channel: u16) {
+        match bit(channel) {
+            Some(bit) => self.first[block as usize] |= bit,
+            None => self.more.entry(block).or_default().take(channel),
+        }
+    }
+
+    fn give_back(&mut self, block: u32, channel: u16) {
+        match (bit(channel), self.more.get_mut(&block)) {
+            (Some(bit), _) => self.first[block as usize] &= !bit,
+            (None, Some(more)) => more.give_back(channel),
+            (None, None) => {}
+        }
+    }
+
+    /// The lowest that is free in all of these blocks.
+    fn lowest_free(&self, domains: impl Iterator<Item = u32> + Clone) -> Option<u16> {
+        let nobodys = (1 << CHANNELS.start()) - 1;
+        let first = domains.clone().fold(nobodys, |held, block| held | self.first[block as usize]);
+        if first != u64::MAX {
+            return Some(first.trailing_ones() as u16);
+        }
+        let more = || domains.clone().filter_map(|block| self.more.get(&block));
+        Numbers::lowest_free_in_all(more, &(FIRST_CHANNELS..=*CHANNELS.end()))
+    }
+}
+
+/// The bit of a channel that is one of the first.
+const fn bit(channel: u16) -> Option<u64> {
+    if channel < FIRST_CHANNELS { Some(1 << channel) } else { None }
 }
 
 impl Ground {
@@ -72,7 +128,7 @@ impl Ground {
     /// # Errors
     /// If all are held.
     pub(crate) fn fresh_keys(&self, job: &JobName, spot: &Spot) -> Result<FabricKeys, Refusal> {
-        self.fresh(job, &self.domains(spot))
+        self.fresh(job, domains(&self.map, spot))
     }
 
     /// The same for interfaces.
@@ -81,22 +137,28 @@ impl Ground {
         job: &JobName,
         nics: &[NicRef],
     ) -> Result<FabricKeys, Refusal> {
-        self.fresh(job, &self.domains_of(nics))
+        self.fresh(job, domains_of(&self.map, nics))
     }
 
-    fn fresh(&self, job: &JobName, domains: &[u32]) -> Result<FabricKeys, Refusal> {
+    fn fresh(
+        &self,
+        job: &JobName,
+        domains: impl Iterator<Item = u32> + Clone,
+    ) -> Result<FabricKeys, Refusal> {
         let Some(pkey) = self.keys.pkeys.lowest_free(&PKEYS) else {
             let limit = PKEYS.len() as u32;
             return Err(Refusal::PkeysExhausted { job: job.clone(), limit });
         };
-        let held = || domains.iter().map(|&block| &self.keys.channels[block as usize]);
-        let channel = Numbers::lowest_free_in_all(held, &CHANNELS);
+        let pkey = Some(pkey);
+        if domains.clone().next().is_none() {
+            return Ok(FabricKeys { pkey, channel: None });
+        }
+        let channel = self.keys.channels.lowest_free(domains);
         if channel.is_none() {
             let limit = CHANNELS.len() as u32;
             return Err(Refusal::ChannelsExhausted { job: job.clone(), limit });
         }
-        let channel = channel.filter(|_| !domains.is_empty());
-        Ok(FabricKeys { pkey: Some(pkey), channel })
+        Ok(FabricKeys { pkey, channel })
     }
 
     /// Whether nobody holds the numbers of a place.
@@ -104,58 +166,49 @@ impl Ground {
         let pkey =
             spot.keys.pkey.is_none_or(|pkey| PKEYS.contains(&pkey) && !self.keys.pkeys.holds(pkey));
         pkey && spot.keys.channel.is_none_or(|channel| {
-            let mut held = self.domains(spot).into_iter();
+            let mut domains = domains(&self.map, spot);
             CHANNELS.contains(&channel)
-                && held.all(|block| !self.keys.channels[block as usize].holds(channel))
+                && domains.all(|block| !self.keys.channels.holds(block, channel))
         })
     }
 
     pub(crate) fn take_keys(&mut self, spot: &Spot) {
-        self.keys.take(spot.keys, &self.domains(spot));
+        self.keys.take(spot.keys, domains(&self.map, spot));
     }
 
     pub(crate) fn give_keys(&mut self, spot: &Spot) {
-        self.keys.give_back(spot.keys, &self.domains(spot));
+        self.keys.give_back(spot.keys, domains(&self.map, spot));
     }
 
     /// Notes the numbers of a lease. They are held as long as any of it rests, also when the
     /// same job took some of its interfaces back.
     pub(crate) fn take_keys_for(&mut self, nics: &[NicRef], keys: FabricKeys) {
-        self.keys.take(keys, &self.domains_of(nics));
+        self.keys.take(keys, domains_of(&self.map, nics));
     }
 
     /// Frees the numbers of a lease that has rested.
     pub(crate) fn give_keys_for(&mut self, nics: &[NicRef], keys: FabricKeys) {
-        self.keys.give_back(keys, &self.domains_of(nics));
-    }
-
-    fn domains_of(&self, nics: &[NicRef]) -> Vec<u32> {
-        let blocks = nics.iter().map(|nic| self.map.nodes[nic.node.index()].block);
-        once_each(blocks.filter(|&block| self.is_domain(block)))
-    }
-
-    /// The blocks of a place whose nodes NVLink joins. A gang never leaves its pool, so the first
-    /// block speaks for all.
-    fn domains(&self, spot: &Spot) -> Vec<u32> {
-        let of_node = |node: NodeId| self.map.nodes[node.index()].block;
-        let stretches = spot.stretches.iter().map(|stretch| stretch.block);
-        let parts = spot.parts.iter().map(|part| of_node(part.node));
-        let slices = spot.slices.iter().map(|slice| of_node(slice.node));
-        let mut blocks = stretches.chain(parts).chain(slices).peekable();
-        match blocks.peek().is_some_and(|&block| self.is_domain(block)) {
-            true => once_each(blocks),
-            false => Vec::new(),
-        }
-    }
-
-    fn is_domain(&self, block: u32) -> bool {
-        self.map.pools[self.map.blocks[block as usize].pool as usize].has_domains
+        self.keys.give_back(keys, domains_of(&self.map, nics));
     }
 }
 
-fn once_each(blocks: impl Iterator<Item = u32>) -> Vec<u32> {
-    let mut blocks: Vec<u32> = blocks.collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    blocks
+fn domains_of<'a>(map: &'a Map, nics: &'a [NicRef]) -> impl Iterator<Item = u32> + Clone + 'a {
+    let blocks = nics.iter().map(|nic| map.nodes[nic.node.index()].block);
+    blocks.filter(|&block| is_domain(map, block))
+}
+
+/// The blocks of a place whose nodes NVLink joins, some perhaps more than once. A gang never
+/// leaves its pool, so the first block speaks for all.
+fn domains<'a>(map: &'a Map, spot: &'a Spot) -> impl Iterator<Item = u32> + Clone + 'a {
+    let of_node = |node: NodeId| map.nodes[node.index()].block;
+    let stretches = spot.stretches.iter().map(|stretch| stretch.block);
+    let parts = spot.parts.iter().map(move |part| of_node(part.node));
+    let slices = spot.slices.iter().map(move |slice| of_node(slice.node));
+    let blocks = stretches.chain(parts).chain(slices);
+    let are_domains = blocks.clone().next().is_some_and(|block| is_domain(map, block));
+    blocks.take_while(move |_| are_domains)
+}
+
+fn is_domain(map: &Map, block: u32) -> bool {
+    map.pools[map.blocks[block as usize].pool as usize].has_domains
 }

@@ -25,12 +25,14 @@ pub(crate) struct Map {
     pub(crate) at_switch: Vec<Vec<u32>>,
 }
 
-/// Where a node stands.
+/// Where a node stands. A look at a node is a look at all of this, so it never lies in two lines
+/// of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct NodeOn {
     pub(crate) block: u32,
     /// Which bit of the block's masks it is.
-    pub(crate) bit: u32,
+    pub(crate) bit: u8,
     pub(crate) leaf: u32,
     pub(crate) pool: u32,
     /// Its number inside the pool.
@@ -66,6 +68,7 @@ pub(crate) struct Pool {
     pub(crate) pod: PodId,
     pub(crate) model: NodeModelId,
     pub(crate) leaves: Range<u32>,
+    pub(crate) blocks: Range<u32>,
     pub(crate) nodes: Vec<NodeId>,
     /// How many nodes the largest leaf has.
     pub(crate) largest_leaf: u32,
@@ -140,11 +143,12 @@ impl Map {
         let is_new_pool =
             self.pools.last().is_none_or(|pool| (pool.pod, pool.model) != (pod, model));
         if is_new_pool {
-            let next = self.leaves.len() as u32;
+            let (leaf, block) = (self.leaves.len() as u32, self.blocks.len() as u32);
             self.pools.push(Pool {
                 pod,
                 model,
-                leaves: next..next,
+                leaves: leaf..leaf,
+                blocks: block..block,
                 nodes: Vec::new(),
                 largest_leaf: 0,
                 has_blocks: false,
@@ -162,6 +166,7 @@ impl Map {
         at_leaf.blocks.end = block + 1;
         at_leaf.nodes += nodes.len() as u32;
         at_pool.leaves.end = leaf + 1;
+        at_pool.blocks.end = block + 1;
         at_pool.largest_leaf = at_pool.largest_leaf.max(at_leaf.nodes);
         at_pool.has_blocks |= at_leaf.blocks.len() > 1;
         at_pool.has_domains &= domain_nodes(&self.fleet.nodes[nodes[0].index()]).is_some();

@@ -2,12 +2,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    ApartLevel, Capacity, Grade, Quotas, Tenant, TenantName, VersionPolicy, Versions,
-    compare_versions,
+    ApartLevel, Capacity, Grade, Tenant, TenantName, VersionPolicy, Versions, compare_versions,
 };
 use smol_str::SmolStr;
 
 use super::map::Map;
+use super::quota::Account;
 
 /// A tenant on this ground: a small number is compared faster than a name.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -24,39 +24,65 @@ impl TenantKey {
 pub(crate) struct People {
     keys: BTreeMap<TenantName, TenantKey>,
     list: Vec<Person>,
+    /// They stand by themselves, so that a look up the lineage touches little memory.
+    accounts: Vec<Account>,
     /// GPUs that are reserved and not used, of all tenants together.
     kept: u64,
-    /// The nodes whose software is good enough, by what of it is.
-    good: BTreeMap<Vec<bool>, Arc<Vec<u64>>>,
+    tastes: BTreeMap<Vec<bool>, Arc<Taste>>,
 }
 
-/// One tenant.
+/// One tenant. What a search does not need stands elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
-    pub(crate) name: TenantName,
     pub(crate) grade: Grade,
-    pub(crate) quota: Option<u32>,
-    pub(crate) quotas: Quotas,
-    pub(crate) versions: VersionPolicy,
-    pub(crate) jurisdictions: Vec<SmolStr>,
-    /// Whether each software of the map is good enough.
-    pub(crate) software: Vec<bool>,
-    /// The nodes of each block whose software is; one list for all tenants that demand the same.
-    pub(crate) good: Arc<Vec<u64>>,
-    /// The pools under a law it accepts.
-    pub(crate) pools: Vec<u32>,
+    pub(crate) taste: Arc<Taste>,
     /// Whom it must stay away from, and where: its own words and theirs.
     pub(crate) apart: Vec<(TenantKey, ApartLevel)>,
-    /// Itself, its parent, and so on up.
-    pub(crate) lineage: Vec<TenantKey>,
-    /// GPUs that it and all below it hold, by class.
-    pub(crate) used: [u64; 3],
-    /// The topmost of its lineage with a reservation, which is where the room is kept.
-    pub(crate) keeper: Option<TenantKey>,
     /// Partly used nodes that nobody else may use, by pool and rank.
     pub(crate) parts: BTreeSet<(u32, usize, u32)>,
     /// Leaves that nobody else may use.
     pub(crate) leaves: BTreeSet<u32>,
+    pub(crate) said: Box<Said>,
+}
+
+/// What a tenant said of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) name: TenantName,
+    pub(crate) versions: VersionPolicy,
+    pub(crate) jurisdictions: Vec<SmolStr>,
+    /// The pools under a law it accepts.
+    pub(crate) pools: Vec<u32>,
+}
+
+/// Which software is good enough: the same for all tenants that demand the same.
+#[derive(Debug)]
+pub(crate) struct Taste {
+    /// Whether each software of the map is.
+    pub(crate) software: Vec<bool>,
+    /// The nodes of each block whose software is.
+    pub(crate) good: Vec<u64>,
+    /// The most such nodes below one leaf, by pool.
+    pub(crate) largest_leaf: Vec<u32>,
+}
+
+impl Taste {
+    fn new(map: &Map, software: &[bool]) -> Self {
+        let is_good = |class: u16| software[usize::from(class)];
+        let good = map.blocks.iter().map(|block| {
+            let good = block.software.iter().filter(|(class, _)| is_good(*class));
+            good.fold(0, |mask, (_, nodes)| mask | nodes)
+        });
+        let good: Vec<u64> = good.collect();
+        let mut largest_leaf = vec![0; map.pools.len()];
+        for leaf in &map.leaves {
+            let blocks = leaf.blocks.start as usize..leaf.blocks.end as usize;
+            let nodes: u32 = good[blocks].iter().map(|nodes| nodes.count_ones()).sum();
+            let largest = &mut largest_leaf[leaf.pool as usize];
+            *largest = nodes.max(*largest);
+        }
+        Self { software: software.to_vec(), good, largest_leaf }
+    }
 }
 
 impl Person {
@@ -73,24 +99,6 @@ impl Person {
     /// Whether it wants its leaf for itself.
     pub(crate) fn keys_leaf(&self) -> bool {
         self.grade == Grade::Domain
-    }
-
-    pub(crate) fn all_used(&self) -> u64 {
-        self.used.iter().sum()
-    }
-
-    /// The cap of one class. A tenant without a reservation has reserved nothing.
-    pub(crate) fn cap(&self, class: Capacity) -> Option<u32> {
-        match class {
-            Capacity::Reserved => Some(self.quotas.reserved.unwrap_or(0)),
-            Capacity::OnDemand => self.quotas.on_demand,
-            Capacity::Preemptible => self.quotas.preemptible,
-        }
-    }
-
-    fn unused_reservation(&self) -> u64 {
-        let reserved = self.quotas.reserved.map_or(0, u64::from);
-        reserved.saturating_sub(self.used[class_index(Capacity::Reserved)])
     }
 }
 
@@ -120,6 +128,10 @@ impl People {
         &mut self.list[key.index()]
     }
 
+    pub(crate) fn account(&self, key: TenantKey) -> &Account {
+        &self.accounts[key.index()]
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Person> {
         self.list.iter()
     }
@@ -137,63 +149,63 @@ impl People {
         let above = tenant.name.parent().and_then(|parent| self.key(&parent));
         let software: Vec<bool> =
             map.software.iter().map(|has| shortfall(&tenant.versions, has).is_none()).collect();
-        let mut lineage = vec![key];
-        lineage.extend(above.into_iter().flat_map(|above| &self.at(above).lineage));
         let keeper = above
-            .and_then(|above| self.at(above).keeper)
+            .and_then(|above| self.account(above).keeper)
             .or_else(|| tenant.quotas.reserved.map(|_| key));
         if keeper == Some(key) {
             self.kept += tenant.quotas.reserved.map_or(0, u64::from);
         }
-        let good = self.good_nodes(map, &software);
-        self.list.push(Person {
-            name: tenant.name.clone(),
-            grade: tenant.grade,
+        self.accounts.push(Account {
             quota: tenant.quota_gpus,
             quotas: tenant.quotas,
-            versions: tenant.versions.clone(),
-            jurisdictions: tenant.jurisdictions.clone(),
-            good,
-            software,
-            pools: lawful(map, &tenant.jurisdictions),
-            apart: Vec::new(),
-            lineage,
             used: [0; 3],
+            above,
             keeper,
+        });
+        let taste = || Arc::new(Taste::new(map, &software));
+        self.list.push(Person {
+            grade: tenant.grade,
+            taste: Arc::clone(self.tastes.entry(software.clone()).or_insert_with(taste)),
+            apart: Vec::new(),
             parts: BTreeSet::new(),
             leaves: BTreeSet::new(),
+            said: Box::new(Said {
+                name: tenant.name.clone(),
+                versions: tenant.versions.clone(),
+                jurisdictions: tenant.jurisdictions.clone(),
+                pools: lawful(map, &tenant.jurisdictions),
+            }),
         });
         self.keys.insert(tenant.name.clone(), key);
         key
     }
 
-    fn good_nodes(&mut self, map: &Map, software: &[bool]) -> Arc<Vec<u64>> {
-        let nodes = || {
-            let good = map.blocks.iter().map(|block| {
-                let good = block.software.iter().filter(|(class, _)| software[usize::from(*class)]);
-                good.fold(0, |mask, (_, nodes)| mask | nodes)
-            });
-            Arc::new(good.collect())
-        };
-        Arc::clone(self.good.entry(software.to_vec()).or_insert_with(nodes))
+    /// A tenant, its parent, and so on up.
+    pub(crate) fn lineage(&self, key: TenantKey) -> impl Iterator<Item = TenantKey> {
+        std::iter::successors(Some(key), |&key| self.account(key).above)
     }
 
     /// GPUs that are kept for the reservations of others.
     pub(crate) fn kept_for_others(&self, key: TenantKey) -> u64 {
-        let own = self.at(key).keeper.map_or(0, |keeper| self.at(keeper).unused_reservation());
-        self.kept - own
+        self.kept - self.kept_by(self.account(key).keeper)
     }
 
     /// Counts GPUs of one class in, or out, all the way up.
-    pub(crate) fn count(&mut self, key: TenantKey, class: Capacity, gpus: u64, comes: bool) {
-        let keeper = self.at(key).keeper;
-        self.kept -= keeper.map_or(0, |keeper| self.at(keeper).unused_reservation());
-        for place in 0..self.at(key).lineage.len() {
-            let above = self.at(key).lineage[place];
-            let used = &mut self.list[above.index()].used[class_index(class)];
+    pub(crate) fn count(&mut self, key: TenantKey, class: Capacity, gpus: u32, comes: bool) {
+        let keeper = self.account(key).keeper;
+        self.kept -= self.kept_by(keeper);
+        let mut next = Some(key);
+        while let Some(above) = next {
+            let account = &mut self.accounts[above.index()];
+            let used = &mut account.used[class_index(class)];
             *used = if comes { *used + gpus } else { *used - gpus };
+            next = account.above;
         }
-        self.kept += keeper.map_or(0, |keeper| self.at(keeper).unused_reservation());
+        self.kept += self.kept_by(keeper);
+    }
+
+    fn kept_by(&self, keeper: Option<TenantKey>) -> u64 {
+        keeper.map_or(0, |keeper| self.account(keeper).unused_reservation())
     }
 
     /// Both keep away, whoever said so, at the wider of their levels: also from all below the
@@ -204,7 +216,7 @@ impl People {
         };
         let below = (0..self.list.len() as u32).map(TenantKey);
         let them: Vec<TenantKey> =
-            below.filter(|&key| self.at(key).lineage.contains(&other) && key != me).collect();
+            below.filter(|&key| self.lineage(key).any(|up| up == other) && key != me).collect();
         for them in them {
             self.note_apart(me, them, level);
             self.note_apart(them, me, level);

@@ -1,4 +1,4 @@
-use model::Capacity;
+use model::{Capacity, Quotas};
 
 use super::ground::Ground;
 use super::people::{TenantKey, class_index};
@@ -14,6 +14,41 @@ pub(crate) enum OverQuota {
     Kept { left: u32, kept: u64 },
 }
 
+/// What a tenant and all below it may hold and do hold, in one line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Account {
+    pub(crate) quota: Option<u32>,
+    pub(crate) quotas: Quotas,
+    /// GPUs by class.
+    pub(crate) used: [u32; 3],
+    /// The parent.
+    pub(crate) above: Option<TenantKey>,
+    /// The topmost of its lineage with a reservation, which is where the room is kept.
+    pub(crate) keeper: Option<TenantKey>,
+}
+
+impl Account {
+    /// What is reserved and not used.
+    pub(crate) fn unused_reservation(&self) -> u64 {
+        let reserved = self.quotas.reserved.unwrap_or(0);
+        u64::from(reserved.saturating_sub(self.used[class_index(Capacity::Reserved)]))
+    }
+
+    fn all_used(&self) -> u64 {
+        self.used.iter().copied().map(u64::from).sum()
+    }
+
+    /// The cap of one class. A tenant without a reservation has reserved nothing.
+    fn cap(&self, class: Capacity) -> Option<u32> {
+        match class {
+            Capacity::Reserved => Some(self.quotas.reserved.unwrap_or(0)),
+            Capacity::OnDemand => self.quotas.on_demand,
+            Capacity::Preemptible => self.quotas.preemptible,
+        }
+    }
+}
+
 impl Ground {
     /// What forbids a tenant so many GPUs more of one class: its own caps and those of all
     /// above it, or the room that is kept for others.
@@ -23,14 +58,15 @@ impl Ground {
         class: Capacity,
         gpus: u32,
     ) -> Option<OverQuota> {
-        for &above in &self.people.at(tenant).lineage {
-            let person = self.people.at(above);
-            if let Some(left) = person.quota.and_then(|cap| too_few(cap, person.all_used(), gpus)) {
-                return Some(OverQuota::Total { tenant: above, left });
+        for tenant in self.people.lineage(tenant) {
+            let account = self.people.account(tenant);
+            let quota = account.quota;
+            if let Some(left) = quota.and_then(|cap| too_few(cap, account.all_used(), gpus)) {
+                return Some(OverQuota::Total { tenant, left });
             }
-            let used = person.used[class_index(class)];
-            if let Some(left) = person.cap(class).and_then(|cap| too_few(cap, used, gpus)) {
-                return Some(OverQuota::Class { tenant: above, left });
+            let used = u64::from(account.used[class_index(class)]);
+            if let Some(left) = account.cap(class).and_then(|cap| too_few(cap, used, gpus)) {
+                return Some(OverQuota::Class { tenant, left });
             }
         }
         if class != Capacity::OnDemand {

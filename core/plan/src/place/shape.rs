@@ -20,6 +20,10 @@ pub(crate) struct Shape {
     sizes: Vec<u32>,
     /// What each rank stands for, ascending.
     keys: Vec<Key>,
+    /// By size.
+    lowest_ranks: Vec<Option<usize>>,
+    /// By rank: how many GPUs are free at least on a node of this rank or above.
+    fewest_free: Vec<u32>,
     tables: Option<Tables>,
 }
 
@@ -39,7 +43,14 @@ impl Shape {
         let sizes = sets.sizes(all(gpus));
         let keys = sets.keys(gpus, &sizes);
         let tables = (gpus <= TABLED_GPUS).then(|| Tables::new(gpus, &sets, &keys));
-        Self { gpus, behind: behind(model), sets, sizes, keys, tables }
+        // The set alone is the least that holds it.
+        let lowest_rank = |size| sizes.contains(&size).then(|| position(&keys, (size, size)));
+        let lowest_ranks = (0..=gpus).map(lowest_rank).collect();
+        let mut fewest_free: Vec<u32> = keys.iter().map(|&(_, free)| free).collect();
+        for rank in (1..fewest_free.len()).rev() {
+            fewest_free[rank - 1] = fewest_free[rank - 1].min(fewest_free[rank]);
+        }
+        Self { gpus, behind: behind(model), sets, sizes, keys, lowest_ranks, fewest_free, tables }
     }
 
     /// How many GPUs the node has.
@@ -74,8 +85,12 @@ impl Shape {
     /// No node below this rank has a set of this size. One of this rank or above may have none
     /// either, where a larger set does not contain a smaller one.
     pub(crate) fn lowest_rank(&self, size: u32) -> Option<usize> {
-        // The set alone is the least that holds it.
-        self.sizes.contains(&size).then(|| self.position((size, size)))
+        self.lowest_ranks.get(size as usize).copied().flatten()
+    }
+
+    /// On no node of this rank or above are fewer GPUs free than so many.
+    pub(crate) fn rank_of_free(&self, free: u32) -> usize {
+        self.fewest_free.partition_point(|&fewest| fewest < free)
     }
 
     /// The free set of this size after which the most sets remain; of equals the lowest number.

@@ -18,10 +18,31 @@ pub struct Spot {
 }
 
 /// Whole nodes of one block.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Eq, PartialEq)]
 pub struct Stretch {
     pub(crate) block: u32,
-    pub(crate) nodes: u64,
+    /// In halves, so that a stretch is three words of four bytes and not four: gangs have many,
+    /// and what is below a kilobyte is allocated faster.
+    nodes: [u32; 2],
+}
+
+impl Stretch {
+    pub(crate) const fn new(block: u32, nodes: u64) -> Self {
+        Self { block, nodes: [nodes as u32, (nodes >> 32) as u32] }
+    }
+
+    /// A bit for each node of the block.
+    pub(crate) fn nodes(self) -> u64 {
+        let [low, high] = self.nodes.map(u64::from);
+        low | high << 32
+    }
+}
+
+impl std::fmt::Debug for Stretch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut told = f.debug_struct("Stretch");
+        told.field("block", &self.block).field("nodes", &self.nodes()).finish()
+    }
 }
 
 /// Some GPUs of one node: module `g + 1` is bit `g`.
@@ -61,7 +82,7 @@ impl Ground {
         let stretches = spot.stretches.iter();
         let whole = stretches.flat_map(|stretch| {
             let all = self.map.shape(self.map.blocks[stretch.block as usize].pool).all();
-            self.map.nodes_in(stretch.block, stretch.nodes).map(move |node| (node, all))
+            self.map.nodes_in(stretch.block, stretch.nodes()).map(move |node| (node, all))
         });
         whole.chain(spot.parts.iter().map(|part| (part.node, part.gpus)))
     }
@@ -72,7 +93,7 @@ impl Ground {
     pub fn count(&self, spot: &Spot) -> u32 {
         let whole = spot.stretches.iter().map(|stretch| {
             let pool = self.map.blocks[stretch.block as usize].pool;
-            stretch.nodes.count_ones() * self.map.shape(pool).gpus()
+            stretch.nodes().count_ones() * self.map.shape(pool).gpus()
         });
         let parts = spot.parts.iter().map(|part| part.gpus.count_ones());
         let mut sliced: Vec<(NodeId, u16)> =

@@ -8,6 +8,7 @@ use model::{Capacity, Generation, JobName, Preempts};
 use super::ask::Ask;
 use super::book::{Gang, GangId, State};
 use super::ground::Ground;
+use super::people::TenantKey;
 use super::spot::Spot;
 use crate::refusal::Refusal;
 
@@ -110,13 +111,13 @@ impl Ground {
 
     /// Preemptible gangs that the ask may stop, those to be spared first.
     fn victims(&self, ask: &Ask) -> Vec<GangId> {
-        let root = |gang: &Gang| self.people.at(gang.tenant).lineage.last().copied();
-        let own = self.people.at(ask.tenant).lineage.last().copied();
+        let root = |tenant: TenantKey| self.people.lineage(tenant).last();
+        let own = root(ask.tenant);
         let mut victims: Vec<(bool, u32, GangId)> = self
             .gangs
             .iter_ids()
             .filter(|(_, gang)| gang.is_live() && gang.capacity == Capacity::Preemptible)
-            .filter(|(_, gang)| ask.preempts == Preempts::Others || root(gang) == own)
+            .filter(|(_, gang)| ask.preempts == Preempts::Others || root(gang.tenant) == own)
             .filter(|(_, gang)| self.is_in_pools(ask, gang))
             .map(|(id, gang)| (gang.tenant != ask.tenant, gang.gpus, id))
             .collect();

@@ -179,7 +179,7 @@ impl Ground {
             return Ok(());
         };
         let job = job.clone();
-        let name = |key: TenantKey| self.people.at(key).name.clone();
+        let name = |key: TenantKey| self.people.at(key).said.name.clone();
         Err(match over {
             OverQuota::Total { tenant, left } => {
                 Refusal::OverQuota { job, tenant: name(tenant), asked, left }
@@ -211,7 +211,7 @@ impl Ground {
         let all = at.nodes.len() as u64 * u64::from(shape.gpus());
         let terms = [
             true,
-            self.people.at(ask.tenant).pools.binary_search(&pool).is_ok(),
+            self.people.at(ask.tenant).said.pools.binary_search(&pool).is_ok(),
             self.in_pod(ask, pool),
             self.at_site(ask, pool),
             self.of_product(ask, pool),
@@ -246,7 +246,7 @@ impl Ground {
             return offers;
         }
         offers[0] = whole;
-        if !seek.person.software[usize::from(on.software)] {
+        if !seek.person.taste.software[usize::from(on.software)] {
             return offers;
         }
         offers[1] = whole;
@@ -431,7 +431,7 @@ impl Ground {
             job: ask.job.clone(),
             site: site.name.clone(),
             jurisdiction: site.jurisdiction.clone(),
-            allowed: self.people.at(ask.tenant).jurisdictions.clone(),
+            allowed: self.people.at(ask.tenant).said.jurisdictions.clone(),
         }
     }
 
@@ -446,7 +446,7 @@ impl Ground {
                 Refusal::ProductAbsent { job, product: product.clone(), known }
             }
             (Size::Slices { profile, .. }, _) => {
-                let lawful = self.people.at(ask.tenant).pools.iter().copied();
+                let lawful = self.people.at(ask.tenant).said.pools.iter().copied();
                 let usable =
                     lawful.filter(|&pool| self.in_pod(ask, pool) && self.at_site(ask, pool));
                 let models = usable.map(|pool| self.map.pools[pool as usize].model.index());
@@ -483,20 +483,20 @@ impl Ground {
             }),
             Constraint::Versions => nodes().find_map(|node| {
                 let versions = &self.map.fleet.nodes[node.index()].versions;
-                let policy = &self.people.at(ask.tenant).versions;
+                let policy = &self.people.at(ask.tenant).said.versions;
                 let (component, needs, has) = shortfall(policy, versions)?;
                 Some(Binding::Versions { node: name(node), component, needs, has })
             }),
             Constraint::Grade => nodes().find_map(|node| {
                 let (place, other) = self.stranger(node, ask.tenant)?;
                 let (place, other) = (self.place_name(place), self.people.at(other));
-                let (tenant, other_grade) = (other.name.clone(), other.grade);
+                let (tenant, other_grade) = (other.said.name.clone(), other.grade);
                 let grade = self.people.at(ask.tenant).grade;
                 Some(Binding::Grade { grade, place, other: tenant, other_grade })
             }),
             Constraint::Apart => nodes().find_map(|node| {
                 let (place, other) = self.too_near(node, ask.tenant)?;
-                Some(Binding::Apart { place, other: self.people.at(other).name.clone() })
+                Some(Binding::Apart { place, other: self.people.at(other).said.name.clone() })
             }),
             _ => None,
         };
