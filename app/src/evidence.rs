@@ -100,8 +100,8 @@ impl<'a> Texts<'a> {
     /// Writes one finding and its lines.
     pub(crate) fn write_finding(&self, out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
         let style = match finding {
-            Finding::Breach(_) | Finding::Severed(_) => BAD,
             Finding::Weak(_) => NOTE,
+            _ => BAD,
         };
         let (code, sentence) = (finding.code(), finding.sentence(self.fleet));
         // The code is part of the first line, so the others begin below the sentence.

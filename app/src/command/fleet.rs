@@ -51,6 +51,9 @@ pub(crate) struct Generate {
     /// How many GPUs a full pod has; rounded up to whole racks [default: 2048, NVL72 2304]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pod_gpus: Option<u32>,
+    /// Configure all layers, not the network alone
+    #[arg(long)]
+    layers: bool,
     /// Add tenants and jobs that use most of the fleet
     #[arg(long)]
     workload: bool,
@@ -108,6 +111,7 @@ impl Generate {
             nvl72_percent: self.nvl72,
             sites: self.sites,
             pod_gpus: self.pod_gpus,
+            layers: self.layers,
             tenants: self.tenants,
             jobs: self.jobs,
             seed: self.seed,

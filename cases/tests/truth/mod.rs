@@ -58,7 +58,8 @@ pub(crate) fn by_verifier(findings: &[Finding]) -> Truth {
                     Talk::Any | Talk::Flood => {}
                 }
             }
-            Finding::Weak(_) => {}
+            // Packets tell nothing of the other layers.
+            _ => {}
         }
     }
     truth

@@ -1,0 +1,198 @@
+//! A sound hall with one hole cut at random into one text of one layer: it is always found.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cases::Chance;
+use model::{Artifact, Dialect};
+use plan::{Ledger, Plan};
+use read::{Claim, Fact, Reading};
+use verify::Verifier;
+
+use crate::hall::{document, load};
+
+/// How many cuts are made. Cuts that change nothing of what a text says do not count.
+const CUTS: usize = 10_000;
+
+/// How many cuts a world gets.
+const CUTS_OF_A_WORLD: usize = 400;
+
+#[test]
+fn every_cut_is_found() {
+    let mut made: BTreeMap<Dialect, usize> = BTreeMap::new();
+    let mut seed = 0;
+    while made.values().sum::<usize>() < CUTS {
+        seed += 1;
+        cut_world(seed, &mut made);
+    }
+    // Every dialect of which the hall has lines was cut, and not only once.
+    let dialects: Vec<Dialect> = made.iter().filter(|(_, cuts)| **cuts > 20).map(|(d, _)| *d).collect();
+    let jobs_write = [Dialect::Vfio, Dialect::Versions, Dialect::Amd, Dialect::Nvlink, Dialect::Imex];
+    let jobs_write = jobs_write.into_iter().chain([Dialect::Pkey, Dialect::Devices, Dialect::Vm]);
+    let expected: Vec<Dialect> =
+        jobs_write.chain([Dialect::Slurm, Dialect::Kubernetes]).collect();
+    assert_eq!(dialects, expected, "{made:?}");
+}
+
+fn cut_world(seed: u64, made: &mut BTreeMap<Dialect, usize>) {
+    let mut chance = Chance::new(seed);
+    let plan = planned(&mut chance);
+    let artifacts = render::all(&plan);
+    let owners = plan.owners();
+    let mut verifier = verify::reading(&plan.fleet, &owners, &artifacts);
+    assert_eq!(verifier.judge(), [], "seed {seed} makes a sound world");
+    let layers: Vec<&Artifact> =
+        artifacts.iter().filter(|artifact| !artifact.dialect.is_network()).collect();
+    for _ in 0..CUTS_OF_A_WORLD {
+        let artifact = layers[chance.below(layers.len())];
+        if let Some(cut) = Cut::at_random(artifact, &plan, &mut chance) {
+            cut.judge(artifact, seed, &mut verifier);
+            *made.entry(artifact.dialect).or_default() += 1;
+        }
+    }
+    assert_eq!(verifier.judge(), [], "seed {seed}: every cut was healed");
+}
+
+/// One part of an artifact with a hole.
+struct Cut {
+    part: usize,
+    text: String,
+    /// What was done, for whoever must look at it.
+    told: String,
+}
+
+impl Cut {
+    /// A line is gone, said of another job, or one of its numbers is another; unless the text says
+    /// the same afterwards.
+    fn at_random(artifact: &Artifact, plan: &Plan, chance: &mut Chance) -> Option<Self> {
+        let part = chance.below(artifact.parts.len());
+        let whole = &artifact.parts[part].text;
+        let lines: Vec<&str> = whole.lines().collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let at = chance.below(lines.len());
+        let other = match chance.below(3) {
+            0 => None,
+            1 => Some(of_another_job(lines[at], plan, chance)?),
+            _ => Some(with_another_number(lines[at], chance)?),
+        };
+        let new: Vec<&str> = lines[..at]
+            .iter()
+            .copied()
+            .chain(other.as_deref())
+            .chain(lines[at + 1..].iter().copied())
+            .collect();
+        let text = new.join("\n") + "\n";
+        let told = format!("{:?} -> {other:?}", lines[at]);
+        let before = read::claims(artifact.dialect, whole);
+        let after = read::claims(artifact.dialect, &text);
+        (said(&before) != said(&after)).then_some(Self { part, text, told })
+    }
+
+    fn judge(&self, artifact: &Artifact, seed: u64, verifier: &mut Verifier) {
+        let (device, dialect) = (artifact.device, artifact.dialect);
+        let part = &artifact.parts[self.part];
+        verifier.take(device, dialect, &part.part, Some(read::claims(dialect, &self.text)));
+        let findings = verifier.judge();
+        assert!(
+            !findings.is_empty(),
+            "seed {seed}: nobody finds the cut of {dialect}, {}: {}",
+            part.part,
+            self.told
+        );
+        verifier.take(device, dialect, &part.part, Some(read::claims(dialect, &part.text)));
+    }
+}
+
+/// What a text says, wherever it stands.
+fn said(reading: &Reading) -> (Vec<Fact>, Vec<String>) {
+    let fact = |claim: &Claim| claim.fact.clone();
+    let mut facts: Vec<Fact> = reading.claims.iter().map(fact).collect();
+    facts.sort();
+    facts.dedup();
+    (facts, reading.unknown.iter().map(|unknown| unknown.text.clone()).collect())
+}
+
+fn of_another_job(line: &str, plan: &Plan, chance: &mut Chance) -> Option<String> {
+    let names: Vec<String> = plan.jobs.keys().map(ToString::to_string).collect();
+    let own = names.iter().find(|name| line.contains(name.as_str()))?;
+    let other = &names[chance.below(names.len())];
+    (own != other).then(|| line.replace(own.as_str(), other))
+}
+
+fn with_another_number(line: &str, chance: &mut Chance) -> Option<String> {
+    let digits: Vec<usize> =
+        line.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_digit()).map(|(at, _)| at).collect();
+    if digits.is_empty() {
+        return None;
+    }
+    let at = digits[chance.below(digits.len())];
+    let digit = (line.as_bytes()[at] - b'0' + 1 + chance.below(9) as u8) % 10;
+    Some(format!("{}{digit}{}", &line[..at], &line[at + 1..]))
+}
+
+/// The hall with other jobs on it.
+fn planned(chance: &mut Chance) -> Plan {
+    let tenants = document("work.yaml");
+    let tenants: Vec<&str> =
+        tenants.split("---\n").filter(|text| text.contains("kind: Tenant")).collect();
+    let mut work = tenants.join("---\n");
+    for (name, (tenant, endpoints)) in jobs(chance).into_iter().enumerate() {
+        work += &format!(
+            "---
+apiVersion: bulkhead.dev/v1
+kind: Job
+metadata: {{name: j{name}}}
+spec: {{tenant: {tenant}, endpoints: [{endpoints}]}}
+"
+        );
+    }
+    let Ok(next) = plan::next(&load(&work), &Ledger::default()) else {
+        panic!("the jobs of this world fit:\n{work}");
+    };
+    let fleet = Arc::clone(&next.plan.fleet);
+    Plan { fleet, ..next.plan }
+}
+
+/// Boards in halves, pairs or whole; trays together or each for itself.
+fn jobs(chance: &mut Chance) -> Vec<(&'static str, String)> {
+    const SETS: [&[u16]; 9] = [
+        &[0, 1, 2, 3, 4, 5, 6, 7],
+        &[0, 1, 2, 3],
+        &[4, 5, 6, 7],
+        &[0, 2],
+        &[1, 3],
+        &[4, 6],
+        &[5, 7],
+        &[0],
+        &[7],
+    ];
+    let mut jobs = Vec::new();
+    let mut give = |tenant, node: &str, nics: &[u16]| {
+        let nics: Vec<String> = nics.iter().map(|nic| format!("{node}/{nic}")).collect();
+        jobs.push((tenant, nics.join(", ")));
+    };
+    let mut taken = 0_u16;
+    for _ in 0..4 {
+        let set = SETS[chance.below(SETS.len())];
+        let mask = set.iter().fold(0, |mask, nic| mask | 1 << nic);
+        if taken & mask == 0 {
+            taken |= mask;
+            give(["red", "blue"][chance.below(2)], "h1", set);
+        }
+    }
+    give("green", "h2", SETS[chance.below(SETS.len())]);
+    if chance.below(2) == 0 {
+        give("green/lab", "a1", &[0, 1]);
+    }
+    if chance.below(2) == 0 {
+        give("violet", "t1", &[0, 1, 2, 3]);
+        give("violet", "t2", &[0, 1]);
+    } else {
+        give("violet", "t1", &[0, 1, 2]);
+        let last = jobs.len() - 1;
+        jobs[last].1 += ", t2/0, t2/3";
+    }
+    jobs
+}
