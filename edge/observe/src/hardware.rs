@@ -100,6 +100,16 @@ pub trait Boards {
 #[error("{0}")]
 pub struct NotPresent(pub String);
 
+/// Modules that somebody told, because there is nobody else to ask.
+#[derive(Clone, Debug, Default)]
+pub struct Told(pub BTreeMap<PciAddress, u16>);
+
+impl Boards for Told {
+    fn modules(&self) -> Result<BTreeMap<PciAddress, u16>, NotPresent> {
+        Ok(self.0.clone())
+    }
+}
+
 /// NVIDIA's management library.
 ///
 /// Its safe Rust binding has no call for module ids, nor for where an instance begins in a GPU's

@@ -21,6 +21,14 @@ pub struct Document {
     pub notes: Vec<Note>,
 }
 
+impl Document {
+    /// Whether it can be used as it is: nothing in it has to be filled in by somebody.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.text.contains(UNKNOWN)
+    }
+}
+
 impl Hardware {
     /// The node as a model with this name.
     #[must_use]

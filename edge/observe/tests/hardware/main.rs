@@ -4,12 +4,10 @@
 
 mod tree;
 
-use std::collections::BTreeMap;
-
 use expect_test::{Expect, expect};
 use intent::Source;
 use model::{Dialect, NodeModel, PciAddress, PciLayout};
-use observe::hardware::{Boards, Hardware, Known, NotPresent, Nvml, Unread, hardware};
+use observe::hardware::{Hardware, Known, Nvml, Told, Unread, hardware};
 use tree::Tree;
 
 const HGX_H100: &str = include_str!("trees/hgx-h100.tree");
@@ -17,15 +15,6 @@ const NVL72_TRAY: &str = include_str!("trees/nvl72-tray.tree");
 const A100_MIG: &str = include_str!("trees/a100-mig.tree");
 const MI300X: &str = include_str!("trees/mi300x.tree");
 const ACS_OFF: &str = include_str!("trees/acs-off.tree");
-
-/// A board that somebody can be asked about.
-struct Told(BTreeMap<PciAddress, u16>);
-
-impl Boards for Told {
-    fn modules(&self) -> Result<BTreeMap<PciAddress, u16>, NotPresent> {
-        Ok(self.0.clone())
-    }
-}
 
 fn look(described: &str, known: &Known) -> Result<Hardware, Unread> {
     let tree = Tree::grow(described);
