@@ -110,8 +110,9 @@ pub fn hold(root: &Path, text: &str, kernel: &mut dyn Writes) -> Result<Vec<Chan
     let lacks = read::differences(Dialect::Vfio, text, &held)
         .into_iter()
         .find(|difference| difference.is_missing && difference.statement.starts_with("function "));
-    if let Some(difference) = lacks {
-        return Err(Unbound::OtherHardware { statement: difference.statement });
+    let lacks = lacks.map(|difference| difference.statement);
+    if let Some(statement) = lacks.or_else(|| wanted.stranger(&found)) {
+        return Err(Unbound::OtherHardware { statement });
     }
     let changes = wanted.changes(&found);
     let mut hands = Hands { root, kernel };
@@ -164,6 +165,13 @@ impl Wanted {
     fn look(&self, root: &Path) -> Result<Hardware, Unread> {
         let known = Known { layout: self.layout.clone(), gpu_ids: Vec::new() };
         hardware(root, &Nvml { root }, &known)
+    }
+
+    /// A function that is to have a driver, and that is not one of the node's.
+    fn stranger(&self, found: &Hardware) -> Option<String> {
+        let is_strange = |address: &PciAddress| !found.functions.contains_key(address);
+        let (address, driver) = self.drivers.iter().find(|(address, _)| is_strange(address))?;
+        Some(format!("bind {address} {}", driver.as_deref().unwrap_or_default()))
     }
 
     /// Functions whose driver is another one. An interface keeps the host's driver if it is to

@@ -138,7 +138,7 @@ impl Boards for Nvml<'_> {
 pub fn hardware(root: &Path, boards: &dyn Boards, known: &Known) -> Result<Hardware, Unread> {
     let files = Files { root };
     let mut notes = Vec::new();
-    let mut functions = function::all(&files, known, &mut notes)?;
+    let mut functions = function::all(&files, &mut notes)?;
     let layout = number::layout(&functions, boards, known, &mut notes)?;
     number::sort(&mut functions, &layout, &mut notes);
     function::place(&files, &mut functions, &mut notes)?;

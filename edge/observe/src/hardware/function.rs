@@ -87,14 +87,13 @@ impl Found {
 /// All functions of the node. Where they stand is not looked at yet: most are no matter.
 pub(super) fn all(
     files: &Files<'_>,
-    known: &Known,
     notes: &mut Vec<Note>,
 ) -> Result<BTreeMap<PciAddress, Found>, Unread> {
     let mut functions = BTreeMap::new();
     for name in files.names(FUNCTIONS)? {
         let folder = format!("{FUNCTIONS}/{name}");
         match name.parse() {
-            Ok(address) => drop(functions.insert(address, one(files, &folder, known)?)),
+            Ok(address) => drop(functions.insert(address, one(files, &folder)?)),
             // Drives behind some controllers have a domain of five digits.
             Err(_) => notes.push(Caution::LeftOut.note(format!("{name} is no common address"))),
         }
@@ -106,7 +105,7 @@ pub(super) fn all(
     Ok(functions)
 }
 
-fn one(files: &Files<'_>, folder: &str, known: &Known) -> Result<Found, Unread> {
+fn one(files: &Files<'_>, folder: &str) -> Result<Found, Unread> {
     let file = |name: &str| format!("{folder}/{name}");
     let mut found = Found {
         kind: None,
@@ -118,7 +117,7 @@ fn one(files: &Files<'_>, folder: &str, known: &Known) -> Result<Found, Unread> 
         group: 0,
         numa: 0,
         driver: files.link(&file("driver"))?,
-        above: Vec::new(),
+        above: above(files, folder)?,
         vfs: 0,
         rate_bps: None,
         mac: None,
@@ -128,9 +127,6 @@ fn one(files: &Files<'_>, folder: &str, known: &Known) -> Result<Found, Unread> 
         found.vfs = vfs.unwrap_or_default();
         found.rate_bps = rate_bps(files, folder)?;
         found.mac = mac(files, folder)?;
-    }
-    if found.is_nic() || found.is_gpu(known) || found.part_of.is_some() {
-        found.above = above(files, folder)?;
     }
     Ok(found)
 }
