@@ -73,6 +73,11 @@ impl Found {
         self.part_of.is_none() && NIC_CLASSES.contains(&self.class)
     }
 
+    /// Whether NVIDIA made it.
+    pub(super) const fn is_of_nvidia(&self) -> bool {
+        self.vendor == NVIDIA
+    }
+
     /// Whether AMD made it.
     pub(super) const fn is_of_amd(&self) -> bool {
         self.vendor == AMD

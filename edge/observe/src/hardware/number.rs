@@ -40,7 +40,8 @@ fn in_module_order(
     boards: &dyn Boards,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<PciAddress>, Unread> {
-    if !gpus.iter().any(|gpu| functions.get(gpu).is_some_and(is_on_a_board)) {
+    // Only NVIDIA's boards have module ids that differ from the order of addresses.
+    if !gpus.iter().any(|gpu| functions.get(gpu).is_some_and(Found::is_of_nvidia)) {
         if gpus.len() > 1 {
             let said = "GPUs are numbered in the order of their PCI addresses".to_owned();
             notes.push(Caution::Inferred.note(said));
@@ -64,11 +65,6 @@ fn in_module_order(
             Ok(gpus)
         }
     }
-}
-
-/// Only NVIDIA's boards have module ids that differ from the order of addresses.
-const fn is_on_a_board(function: &Found) -> bool {
-    function.vendor == 0x10de
 }
 
 /// Interfaces of the compute fabric are equal, and no others are faster.

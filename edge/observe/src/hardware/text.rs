@@ -1,11 +1,13 @@
 //! What the node holds, in the words of the dialects.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use model::PciAddress;
 
+use super::Hardware;
+use super::files::{Files, Unread};
 use super::function::{Found, Kind};
-use super::{Hardware, Unread, files::Files};
 
 /// The driver through which a function is given to a virtual machine.
 const VFIO: &str = "vfio-pci";
@@ -61,7 +63,7 @@ impl Hardware {
 
     /// How its AMD GPUs are divided, in the dialect `amd`. A GPU that its own driver does not
     /// drive says nothing.
-    pub fn amd(&self, root: &std::path::Path) -> Result<String, Unread> {
+    pub fn amd(&self, root: &Path) -> Result<String, Unread> {
         let files = Files { root };
         let mut text = String::new();
         for (address, function) in self.in_order() {
