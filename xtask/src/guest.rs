@@ -23,10 +23,12 @@ pub(crate) fn with_result(text: &str, result: &str) -> String {
     format!("{before}{HEADING}{result}")
 }
 
-/// The date and this machine's kernel.
+/// The date, and this machine's kernel without what only its builder understands: `6.18`.
 pub(crate) fn here_and_now() -> (String, String) {
     let said = |line: &[&str]| shell::output(line).unwrap_or_default().trim().to_owned();
-    (said(&["date", "--utc", "+%F"]), said(&["uname", "--kernel-release"]))
+    let kernel = said(&["uname", "--kernel-release"]);
+    let kernel: Vec<&str> = kernel.split('.').take(2).collect();
+    (said(&["date", "--utc", "+%F"]), kernel.join("."))
 }
 
 #[cfg(test)]

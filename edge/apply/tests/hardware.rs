@@ -155,9 +155,12 @@ fn other_hardware_is_not_touched() {
         the node lacks `function 0000:00:09.0 gpu 4 group 9 numa 0`: its hardware is not as the fleet's document says; discover it again, and plan anew
     "#]],
     );
-    check("bind 0000:00:0a.0 vfio-pci\n", expect![[r#"
+    check(
+        "bind 0000:00:0a.0 vfio-pci\n",
+        expect![[r#"
         the node lacks `bind 0000:00:0a.0 vfio-pci`: its hardware is not as the fleet's document says; discover it again, and plan anew
-    "#]]);
+    "#]],
+    );
     check(
         "drive 0000:00:01.0 by nvidia\n",
         expect![[r#"
