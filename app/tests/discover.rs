@@ -62,8 +62,29 @@ fn what_has_to_be_filled_in_is_an_answer_of_its_own() {
         &described,
         &[],
         1,
-        expect![[r#"
-        "#]],
+        expect![[r##"
+            # inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to
+            # ask for module ids; compare with `nvidia-smi -q` before NVLink partitions depend on them
+            # unknown: no interface has a link, so that all are taken and their rate is unknown
+            # inferred: 7 of the functions name no NUMA node; the node has only 0
+            # unknown: nothing here says the GPU driver's version
+            # unknown: nothing here says the container toolkit's version
+            # unknown: nobody listed what GPU 10de:ffff is called
+            spec:
+              models:
+                nodes:
+                  discovered:
+                    gpu: {product: "10de:ffff", board: "unknown!"}
+                    gpus: 4
+                    gpuPci: ["0000:22:00.0", "0000:23:00.0", "0000:42:00.0", "0000:43:00.0"]
+                    gpuIommuGroups: [9, 9, 14, 15]
+                    gpuNumaNodes: [0, 0, 0, 0]
+                    nics: {count: 2, rate: "unknown!", vfs: 8}
+                    nicPci: ["0000:24:00.0", "0000:44:00.0"]
+                    nicIommuGroups: [9, 16]
+                    nicNumaNodes: [0, 0]
+                    versions: {kernel: "6.1.0-30-amd64", firmware: "3.1", secureBoot: false}
+        "##]],
     );
 }
 
