@@ -74,12 +74,12 @@ fn what_has_to_be_filled_in_is_an_answer_of_its_own() {
               models:
                 nodes:
                   discovered:
-                    gpu: {product: "10de:ffff", board: "unknown!"}
+                    gpu: {product: "10de:ffff", board: "fill this in"}
                     gpus: 4
                     gpuPci: ["0000:22:00.0", "0000:23:00.0", "0000:42:00.0", "0000:43:00.0"]
                     gpuIommuGroups: [9, 9, 14, 15]
                     gpuNumaNodes: [0, 0, 0, 0]
-                    nics: {count: 2, rate: "unknown!", vfs: 8}
+                    nics: {count: 2, rate: "fill this in", vfs: 8}
                     nicPci: ["0000:24:00.0", "0000:44:00.0"]
                     nicIommuGroups: [9, 16]
                     nicNumaNodes: [0, 0]

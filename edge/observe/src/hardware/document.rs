@@ -9,8 +9,9 @@ use super::number::in_words;
 use super::products::named;
 use super::{Caution, Hardware, Note};
 
-/// What stands where nothing is known. No document with it is accepted, so that somebody fills it.
-const UNKNOWN: &str = "unknown!";
+/// What stands where nothing is known. It is no number, no rate, and for its blanks no name: no
+/// document with it is accepted.
+const UNKNOWN: &str = "fill this in";
 
 /// A node model, and what a reader of it must know.
 #[derive(Clone, Debug)]

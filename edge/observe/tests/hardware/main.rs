@@ -40,15 +40,20 @@ fn check(described: &str, texts: Expect, document: Expect) {
 }
 
 fn read_again(models: &str) -> NodeModel {
+    let said = |refusals: Vec<intent::Refusal>| panic!("{models}\n{}", refusals[0]);
+    load(models).unwrap_or_else(said)
+}
+
+/// The node model of a document with these models.
+fn load(models: &str) -> Result<NodeModel, Vec<intent::Refusal>> {
     let text = format!(
         "apiVersion: bulkhead.dev/v1\nkind: Fleet\nmetadata: {{name: found}}\nspec:\n{models}    \
          racks: {{one: {{nodes: {{model: found, count: 1}}}}}}\n    \
          pods: {{one: {{racks: {{model: one, count: 1}}}}}}\n  \
          sites: [{{name: here, jurisdiction: NL, pods: [{{name: one, model: one}}]}}]\n"
     );
-    let loaded = intent::load(&[Source { file: "found.yaml", text: &text }]);
-    let said = |refusals: Vec<intent::Refusal>| panic!("{text}\n{}", refusals[0]);
-    loaded.unwrap_or_else(said).fleet.node_models[0].clone()
+    let loaded = intent::load(&[Source { file: "found.yaml", text: &text }])?;
+    Ok(loaded.fleet.node_models[0].clone())
 }
 
 #[track_caller]
@@ -573,4 +578,20 @@ fn a_listed_id_is_a_gpu_whatever_its_class() {
     let found = look(ACS_OFF, &known).unwrap();
     let drives = ["0000:25:00.0", "0000:45:00.0"].map(|address| address.parse().unwrap());
     assert!(drives.iter().all(|drive| found.layout.gpus.contains(drive)));
+}
+
+#[test]
+fn no_document_is_accepted_before_somebody_filled_in_what_is_unknown() {
+    for (from, to, lacks) in [
+        ("10de:26b9", "10de:ffff", "board"),
+        ("speed=100000 ", "", "rate"),
+        ("10de:26b9 030200", "10de:26b9 010802", "product"),
+    ] {
+        let found = look(&ACS_OFF.replace(from, to), &Known::default()).unwrap();
+        let document = found.document(&"found".parse().unwrap());
+        assert!(!document.is_whole(), "{lacks}");
+        let refusals = load(&document.text).unwrap_err();
+        let names_it = |refusal: &intent::Refusal| refusal.to_string().contains(lacks);
+        assert!(refusals.iter().any(names_it), "{lacks}: {}", refusals[0]);
+    }
 }
