@@ -4,12 +4,13 @@ mod desk;
 
 use desk::Desk;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "fleet",
     "plan",
     "place",
     "capacity",
     "defrag",
+    "discover",
     "render",
     "read",
     "verify",

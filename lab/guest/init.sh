@@ -1,7 +1,8 @@
 #!/bin/busybox sh
-# The only program of a machine of `cargo xtask roce-test`: does what it is asked for on its second
-# serial line, one line a wish, and answers with what was said and a line `:exit <code>`.
-# The wishes are the functions of /wishes.sh. The first serial line is the kernel's, for its log.
+# The first program of a machine of `cargo xtask roce-test` or `cargo xtask hardware-test`: does what
+# it is asked for on its second serial line, one line a wish, and answers with what was said and a
+# line `:exit <code>`. The wishes are the functions of /wishes.sh. The first serial line is the
+# kernel's, for its log.
 
 /bin/busybox --install -s /bin
 mount -t proc proc /proc

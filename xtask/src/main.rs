@@ -4,6 +4,8 @@
 //! machine failed us, 64 wrong usage. Never: knows what the rooms do.
 
 mod fuzz;
+mod guest;
+mod hardware;
 #[cfg(test)]
 mod house;
 mod object;
@@ -27,6 +29,8 @@ usage: cargo xtask <chore>
                                      with the kernel, and 10 rounds of real traffic, unless told otherwise
   roce-test [--record]               real RoCEv2 between two virtual machines through the lab: passes inside
                                      a job, and nowhere else; may write the result into docs/roce.md
+  hardware-test [--record]           a virtual machine with an IOMMU, virtual functions and NUMA nodes: what is
+                                     discovered there, and drivers changed; may write into docs/hardware.md
   oracle [--rounds N]                random plans with a hole, held by real parts: packets do what the verifier
                                      says; 1,000 of them unless told otherwise
   bench [argument]...                measure in release mode; `cargo xtask bench --help` says more
@@ -54,6 +58,8 @@ fn chore(words: &[&str]) -> Result<(), Failure> {
         ["soak", options @ ..] => soak(options),
         ["roce-test"] => roce::run(false),
         ["roce-test", "--record"] => roce::run(true),
+        ["hardware-test"] => hardware::run(false),
+        ["hardware-test", "--record"] => hardware::run(true),
         ["oracle"] => oracle("1000"),
         ["oracle", "--rounds", rounds] if rounds.parse::<u32>().is_ok() => oracle(rounds),
         ["bench", options @ ..] => bench(options),

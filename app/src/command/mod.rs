@@ -7,6 +7,7 @@ mod capacity;
 mod completions;
 mod defrag;
 mod demo;
+mod discover;
 mod filter;
 mod fleet;
 mod lab;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Place(place::Place),
     Capacity(capacity::Capacity),
     Defrag(defrag::Defrag),
+    Discover(discover::Discover),
     Render(render::Render),
     Read(read::Read),
     Verify(verify::Verify),
@@ -71,6 +73,7 @@ impl Command {
             Self::Place(place) => place.run(out),
             Self::Capacity(capacity) => capacity.run(out),
             Self::Defrag(defrag) => defrag.run(out),
+            Self::Discover(discover) => discover.run(out),
             Self::Render(render) => render.run(out),
             Self::Read(read) => read.run(out),
             Self::Verify(verify) => verify.run(out),
@@ -95,6 +98,7 @@ impl Command {
             Self::Place(place) => place.output.format,
             Self::Capacity(capacity) => capacity.output.format,
             Self::Defrag(defrag) => defrag.output.format,
+            Self::Discover(discover) => discover.output.format,
             Self::Read(read) => read.output.format,
             Self::Verify(verify) => verify.output.format,
             Self::Apply(apply) => apply.output.format,

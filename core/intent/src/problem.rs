@@ -80,8 +80,8 @@ pub enum Problem {
     PartitionTwice { modules: Vec<u16> },
     /// A module twice in one set.
     ModuleTwice { module: u16 },
-    /// A list that needs one item for each GPU of a node.
-    OneForEachGpu { key: &'static str, found: usize, gpus: u16 },
+    /// A list that needs one number for each GPU or each interface of a node.
+    OneForEach { key: &'static str, found: usize, count: u16, of: &'static str },
     /// A PCI address that two devices of a node have.
     PciTwice { address: String },
     /// A list that needs one PCI address for each GPU or interface.
@@ -196,7 +196,7 @@ impl Problem {
             Self::Shared { .. } => "shared",
             Self::PartitionTwice { .. } => "partition-twice",
             Self::ModuleTwice { .. } => "module-twice",
-            Self::OneForEachGpu { .. } => "one-for-each-gpu",
+            Self::OneForEach { .. } => "one-for-each",
             Self::PciTwice { .. } => "pci-twice",
             Self::OneAddressEach { .. } => "one-address-each",
             Self::NoPciAddresses { .. } => "no-pci-addresses",
@@ -296,7 +296,7 @@ impl Problem {
                 _ => "Choose an address that nobody has.".into(),
             },
             Self::PartitionTwice { .. } | Self::ModuleTwice { .. } => "Name it once.".into(),
-            Self::OneForEachGpu { gpus, .. } => format!("Write {gpus} numbers, or leave it out."),
+            Self::OneForEach { count, .. } => format!("Write {count} numbers, or leave it out."),
             Self::PciTwice { .. } => "Give each device its own.".into(),
             Self::OneAddressEach { count, .. } => {
                 format!("Write {count} addresses in the order of module ids, or leave it out.")
@@ -444,8 +444,8 @@ impl fmt::Display for Problem {
             }
             Self::PartitionTwice { modules } => write!(f, "partition {modules:?} is there already"),
             Self::ModuleTwice { module } => write!(f, "module {module} is twice in one partition"),
-            Self::OneForEachGpu { key, found, gpus } => {
-                write!(f, "`{key}` has {found} numbers for {gpus} GPUs")
+            Self::OneForEach { key, found, count, of } => {
+                write!(f, "`{key}` has {found} numbers for {count} {of}")
             }
             Self::PciTwice { address } => write!(f, "two devices sit at {address}"),
             Self::OneAddressEach { key, found, count } => {

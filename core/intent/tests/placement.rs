@@ -68,9 +68,10 @@ fn node(in_gpu: &str, beside: &str) -> String {
 fn summary(intent: &Intent) -> String {
     let mut text = String::new();
     if let Some(model) = intent.fleet.node_models.last().filter(|model| model.gpus == 4) {
+        let nics: Vec<_> = model.nics.iter().map(|nic| (nic.iommu_group, nic.numa)).collect();
         let _ = writeln!(
             text,
-            "own partitions {:?} groups {:?} numa {:?}",
+            "own partitions {:?} groups {:?} numa {:?} nics {nics:?}",
             model.partitions, model.gpu_groups, model.gpu_numa
         );
     }
@@ -270,16 +271,46 @@ fn a_node_model_says_what_can_be_joined_and_what_stands_together() {
         &node("", ""),
         "Tenant a: {}",
         expect![[r#"
-        own partitions None groups [2, 3, 4, 5] numa [0, 0, 0, 0]
-        tenant a quota None reserved None on-demand None preemptible None apart
-    "#]],
+            own partitions None groups [2, 3, 4, 5] numa [0, 0, 0, 0] nics [(0, 0), (1, 0)]
+            tenant a quota None reserved None on-demand None preemptible None apart
+        "#]],
     );
     check(
         &node(", partitions: [[2, 1], [1, 2, 3, 4], [3], [4]]", ", gpuIommuGroups: [7, 7, 8, 9]"),
         "Tenant a: {}",
         expect![[r#"
-            own partitions Some([[1, 2], [1, 2, 3, 4], [3], [4]]) groups [7, 7, 8, 9] numa [0, 0, 0, 0]
+            own partitions Some([[1, 2], [1, 2, 3, 4], [3], [4]]) groups [7, 7, 8, 9] numa [0, 0, 0, 0] nics [(0, 0), (1, 0)]
             tenant a quota None reserved None on-demand None preemptible None apart
+        "#]],
+    );
+}
+
+#[test]
+fn a_node_model_says_where_each_device_stands_if_that_is_not_as_usual() {
+    check(
+        &node("", ", gpuNumaNodes: [1, 0, 3, 0], nicNumaNodes: [3, 1], nicIommuGroups: [40, 7]"),
+        "Tenant a: {}",
+        expect![[r#"
+            own partitions None groups [41, 42, 43, 44] numa [1, 0, 3, 0] nics [(40, 3), (7, 1)]
+            tenant a quota None reserved None on-demand None preemptible None apart
+        "#]],
+    );
+    check(
+        &node("", ", gpuNumaNodes: [1, 0], nicNumaNodes: [3], nicIommuGroups: [40, 7, 8]"),
+        "Tenant a: {}",
+        expect![[r#"
+            one-for-each: fleet.yaml:10:103: `gpuNumaNodes` has 2 numbers for 4 GPUs. Write 4 numbers, or leave it out.
+            one-for-each: fleet.yaml:10:125: `nicNumaNodes` has 1 numbers for 2 interfaces. Write 2 numbers, or leave it out.
+            one-for-each: fleet.yaml:10:146: `nicIommuGroups` has 3 numbers for 2 interfaces. Write 2 numbers, or leave it out.
+        "#]],
+    );
+    check(
+        &node("", ", gpuNumaNodes: [0, 0, 0, 1024], nicNumaNodes: 1, nicIommuGroups: [40, x]"),
+        "Tenant a: {}",
+        expect![[r#"
+            out-of-range: fleet.yaml:10:113: `gpuNumaNodes` cannot be 1024. Write a number from 0 to 1023.
+            wrong-type: fleet.yaml:10:134: `nicNumaNodes` takes a list, found `1`. Write a list.
+            wrong-type: fleet.yaml:10:158: `nicIommuGroups` takes a whole number, found `x`. Write a whole number.
         "#]],
     );
 }
@@ -300,7 +331,7 @@ fn a_node_model_cannot_join_what_it_does_not_have() {
             wrong-type: fleet.yaml:10:84: `partitions` takes a list, found `3`. Write a list.
             partition-twice: fleet.yaml:10:95: partition [1, 2] is there already. Name it once.
             wrong-type: fleet.yaml:10:104: `partitions` takes a whole number, found `x`. Write a whole number.
-            one-for-each-gpu: fleet.yaml:10:168: `gpuIommuGroups` has 2 numbers for 4 GPUs. Write 4 numbers, or leave it out.
+            one-for-each: fleet.yaml:10:168: `gpuIommuGroups` has 2 numbers for 4 GPUs. Write 4 numbers, or leave it out.
         "#]],
     );
     check(

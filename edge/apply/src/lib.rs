@@ -5,6 +5,7 @@
 
 mod change;
 pub mod frr;
+pub mod hardware;
 mod line;
 mod linux;
 mod node;

@@ -4,6 +4,7 @@
 
 mod door;
 mod frr;
+pub mod hardware;
 mod link;
 mod place;
 mod queues;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::guest::must;
 use crate::{Failure, shell};
 
 /// The lab's name. Its namespaces begin with it, and so does the one that is made here: whatever
@@ -60,14 +61,6 @@ impl Drop for Lab {
 /// The network namespace of a device or workload of the lab.
 pub(super) fn namespace(inhabitant: &str) -> String {
     format!("bh-{LAB}-{}", inhabitant.replace('/', "."))
-}
-
-/// Runs a command line that no result can be had without.
-pub(super) fn must(line: &[&str]) -> Result<(), Failure> {
-    shell::run(line).map_err(|failure| match failure {
-        Failure::Found => Failure::Broken(format!("`{}` failed", line.join(" "))),
-        other => other,
-    })
 }
 
 /// What `ip` prints.

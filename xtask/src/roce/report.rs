@@ -2,13 +2,12 @@
 
 use std::fs;
 
-use super::supplies::Supplies;
 use super::trial::{Expected, Round, Seen, Trial};
+use crate::guest::{Supplies, here_and_now, with_result};
 use crate::{Failure, shell};
 
-/// The document that keeps the last result, and where in it.
+/// The document that keeps the last result.
 const RECORD: &str = "docs/roce.md";
-const HEADING: &str = "## Last result\n";
 
 const HEAD: &str = "| between | from | to | tool | over | expected | seen | |\n\
                     |---|---|---|---|---|---|---|---|\n";
@@ -61,12 +60,9 @@ impl Report {
         let path = shell::root()?.join(RECORD);
         let broken = |cause| Failure::Broken(format!("cannot write {RECORD}: {cause}"));
         let text = fs::read_to_string(&path).map_err(broken)?;
-        let date = shell::output(&["date", "--utc", "+%F"]).unwrap_or_default();
-        let host = shell::output(&["uname", "--kernel-release"]).unwrap_or_default();
+        let (date, host) = here_and_now();
         let result = format!(
-            "{verdict} {}, host kernel {}; machines: {}.\n\n{HEAD}{}",
-            date.trim(),
-            host.trim(),
+            "{verdict} {date}, host kernel {host}; machines: {}.\n\n{HEAD}{}",
             self.versions.join(", "),
             self.rows
         );
@@ -78,23 +74,5 @@ fn in_words(expected: Expected) -> String {
     match expected {
         Expected::Passes => "passes".to_owned(),
         Expected::Dropped(reason) => format!("fails: `{reason}`"),
-    }
-}
-
-/// The document with another last result; it is the last thing there.
-fn with_result(text: &str, result: &str) -> String {
-    let before = text.split(HEADING).next().unwrap_or_default();
-    format!("{before}{HEADING}{result}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_new_result_takes_the_place_of_the_old_one() {
-        let first = with_result("# RoCE\n", "first\n");
-        assert_eq!(first, "# RoCE\n## Last result\nfirst\n");
-        assert_eq!(with_result(&first, "second\n"), "# RoCE\n## Last result\nsecond\n");
     }
 }

@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 
+use super::FABRIC;
 use super::host::{self, namespace};
-use super::machine::Machine;
 use super::trial::Family;
 use crate::Failure;
+use crate::guest::Machine;
 
 /// The bridge between a workload's interface and the machine behind it.
 const BRIDGE: &str = "machine";
@@ -47,7 +48,7 @@ impl Seat {
 
     /// Puts a machine here that was somewhere else, and dresses it as the workload.
     pub(super) fn seat(&self, machine: &mut Machine, was: &str) -> Result<(), Failure> {
-        let (own, tap) = (namespace(self.workload), machine.fabric_tap());
+        let (own, tap) = (namespace(self.workload), format!("{FABRIC}-{}", machine.name()));
         if own != was {
             host::batch(&[
                 &format!("-n {was} link set {tap} netns {own}"),

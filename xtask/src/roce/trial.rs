@@ -1,9 +1,9 @@
 //! Who calls whom, with what, what should happen, and what did.
 
 use super::host::Drops;
-use super::machine::{Answer, Machine};
 use super::seat::Seat;
 use crate::Failure;
+use crate::guest::{Answer, Machine};
 
 /// Two endpoints, and whether RDMA may pass between them.
 pub(super) struct Trial {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use model::Nic;
 
-use super::models::MOST_GROUP;
+use super::models::{MOST_GROUP, MOST_NUMA};
 use crate::Problem;
 use crate::form::{self, Form};
 use crate::refusal::Refusals;
@@ -58,28 +58,75 @@ pub(super) fn iommu_groups(
     nics: &[Nic],
     out: &mut Refusals,
 ) -> Option<Vec<u16>> {
-    let key = "gpuIommuGroups";
-    let Some(tree) = form.get(key) else {
+    let said = Numbers { key: "gpuIommuGroups", count: gpus, of: "GPUs", most: MOST_GROUP };
+    said.read(form, out).unwrap_or_else(|| {
         let first = nics.iter().map(|nic| nic.iommu_group + 1).max().unwrap_or_default();
-        return Some((first..).take(usize::from(gpus)).collect());
-    };
-    let items = form::list(tree, key, out)?;
-    let groups: Vec<u16> = items
-        .iter()
-        .filter_map(|item| form::number(item, key, 0, MOST_GROUP, out))
-        .map(|group| group.value)
-        .collect();
-    if items.len() != usize::from(gpus) {
-        let problem = Problem::OneForEachGpu { key, found: items.len(), gpus };
-        out.refuse(tree.pos, problem);
-        return None;
-    }
-    (groups.len() == items.len()).then_some(groups)
+        Some((first..).take(usize::from(gpus)).collect())
+    })
 }
 
-/// GPUs in order, spread evenly over the NUMA nodes that the interfaces hang on.
-pub(super) fn numa(gpus: u16, nics: &[Nic]) -> Vec<u16> {
-    let numa_nodes = nics.iter().map(|nic| u32::from(nic.numa) + 1).max().unwrap_or(1);
-    // The quotient is below the number of NUMA nodes.
-    (0..u32::from(gpus)).map(|gpu| (gpu * numa_nodes / u32::from(gpus)) as u16).collect()
+/// The NUMA node of each GPU: what the document says, or spread evenly over those that the
+/// interfaces hang on.
+pub(super) fn numa(
+    form: &Form<'_>,
+    gpus: u16,
+    nics: &[Nic],
+    out: &mut Refusals,
+) -> Option<Vec<u16>> {
+    let said = Numbers { key: "gpuNumaNodes", count: gpus, of: "GPUs", most: MOST_NUMA };
+    said.read(form, out).unwrap_or_else(|| {
+        let numa_nodes = nics.iter().map(|nic| u32::from(nic.numa) + 1).max().unwrap_or(1);
+        // The quotient is below the number of NUMA nodes.
+        let spread = |gpu| (gpu * numa_nodes / u32::from(gpus)) as u16;
+        Some((0..u32::from(gpus)).map(spread).collect())
+    })
+}
+
+/// What the document says of each interface takes the place of what was made up.
+pub(super) fn place_nics(form: &Form<'_>, nics: &mut [Nic], out: &mut Refusals) -> Option<()> {
+    // There are at most a thousand interfaces.
+    let count = nics.len() as u16;
+    let groups = Numbers { key: "nicIommuGroups", count, of: "interfaces", most: MOST_GROUP };
+    let nodes = Numbers { key: "nicNumaNodes", count, of: "interfaces", most: MOST_NUMA };
+    let (groups, nodes) = (groups.read(form, out), nodes.read(form, out));
+    if let Some(groups) = groups {
+        nics.iter_mut().zip(groups?).for_each(|(nic, group)| nic.iommu_group = group);
+    }
+    if let Some(nodes) = nodes {
+        nics.iter_mut().zip(nodes?).for_each(|(nic, node)| nic.numa = node);
+    }
+    Some(())
+}
+
+/// A list with one number for each of some equal things.
+struct Numbers {
+    key: &'static str,
+    count: u16,
+    /// What they are.
+    of: &'static str,
+    /// The largest number.
+    most: u64,
+}
+
+impl Numbers {
+    /// Nothing if the document has no such list; nothing in it if it is refused.
+    fn read(&self, form: &Form<'_>, out: &mut Refusals) -> Option<Option<Vec<u16>>> {
+        let tree = form.get(self.key)?;
+        Some(self.read_list(tree, out))
+    }
+
+    fn read_list(&self, tree: &Tree, out: &mut Refusals) -> Option<Vec<u16>> {
+        let Self { key, count, of, most } = *self;
+        let items = form::list(tree, key, out)?;
+        let numbers: Vec<u16> = items
+            .iter()
+            .filter_map(|item| form::number(item, key, 0, most, out))
+            .map(|number| number.value)
+            .collect();
+        if items.len() != usize::from(count) {
+            out.refuse(tree.pos, Problem::OneForEach { key, found: items.len(), count, of });
+            return None;
+        }
+        (numbers.len() == items.len()).then_some(numbers)
+    }
 }

@@ -70,7 +70,15 @@ const MODELS: Shape = Shape { what: "models", needs: &["nodes"], may: &["racks",
 const NODE: Shape = Shape {
     what: "a node model",
     needs: &["gpu", "gpus", "nics"],
-    may: &["gpuIommuGroups", "gpuPci", "nicPci", "versions"],
+    may: &[
+        "gpuIommuGroups",
+        "gpuNumaNodes",
+        "gpuPci",
+        "nicIommuGroups",
+        "nicNumaNodes",
+        "nicPci",
+        "versions",
+    ],
 };
 
 const GPU: Shape =
@@ -113,6 +121,9 @@ const MOST_GPUS: u64 = 64;
 
 /// IOMMU groups are numbered below this, so that those of a whole node can follow any first one.
 pub(super) const MOST_GROUP: u64 = 32_768;
+
+/// No node has a NUMA node with a larger number.
+pub(super) const MOST_NUMA: u64 = 1023;
 
 pub(super) fn read(tree: &Tree, out: &mut Refusals) -> Models {
     let mut models = Models::default();
@@ -174,16 +185,19 @@ fn node(name: &At<SmolStr>, tree: &Tree, out: &mut Refusals) -> Option<NodeModel
     if let Some(form) = form.form("versions", &VERSIONS, out) {
         change(&mut versions, &form, out);
     }
-    let (gpus, nics) = (gpus?.value, nics?);
+    let (gpus, mut nics) = (gpus?.value, nics?);
+    let placed = gpus::place_nics(&form, &mut nics, out);
     let partitions = gpu.and_then(|gpu| gpus::partitions(&gpu, gpus, out));
     let gpu_groups = gpus::iommu_groups(&form, gpus, &nics, out);
+    let gpu_numa = gpus::numa(&form, gpus, &nics, out);
+    placed?;
     Some(NodeModel {
         name: name?,
         gpu: GpuModel { product: product?, board: board? },
         gpus,
         partitions,
         gpu_groups: gpu_groups?,
-        gpu_numa: gpus::numa(gpus, &nics),
+        gpu_numa: gpu_numa?,
         pci: layers::pci(&form, gpus, nics.len(), out),
         nics,
         versions,

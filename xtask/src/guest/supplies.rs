@@ -7,69 +7,86 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use super::host::must;
+use super::must;
 use crate::{Failure, shell};
 
-/// The packages, without what they need themselves.
-const PACKAGES: [&str; 6] = [
-    "busybox-static",
-    "ibverbs-providers",
-    "ibverbs-utils",
-    "iproute2",
-    "perftest",
-    "qemu-system-x86",
-];
+/// What the machines of one test need.
+pub(crate) struct Kit {
+    /// The folder below the target folder.
+    pub(crate) folder: &'static str,
+    /// Packages, without what they need themselves.
+    pub(crate) packages: &'static [&'static str],
+    /// The packages whose versions a result names; an archive's name begins so.
+    pub(crate) matters: &'static [&'static str],
+    /// Whether newer packages than the distribution's own are taken, from its backports.
+    pub(crate) is_newer: bool,
+    /// What the machines need of the kernel beside what is built into it.
+    pub(crate) modules: &'static [&'static str],
+    /// Words for the kernel's command line.
+    pub(crate) kernel: &'static str,
+    /// The programs in the machines, beside those of busybox.
+    pub(crate) programs: &'static [&'static str],
+    /// Whether the machines have drivers of RDMA.
+    pub(crate) has_verbs: bool,
+    /// What a machine can be asked for.
+    pub(crate) wishes: &'static str,
+}
+
 /// Names the newest kernel of the distribution.
 const KERNEL: &str = "linux-image-amd64";
+/// Where newer packages are, and who signs both.
+const BACKPORTS: &str = "bookworm-backports";
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// What the machines need of the kernel beside what is built into it.
-const MODULES: [&str; 4] = ["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe"];
-/// The programs in the machines, beside those of busybox.
-const PROGRAMS: [&str; 3] = ["ib_write_bw", "ibv_rc_pingpong", "rdma"];
 /// Where Debian keeps libraries on this architecture.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
 
 const INIT: &str = include_str!("../../../lab/guest/init.sh");
-const WISHES: &str = include_str!("../../../lab/guest/wishes.sh");
 
 /// Where everything is.
-pub(super) struct Supplies {
+pub(crate) struct Supplies {
+    kit: &'static Kit,
     folder: PathBuf,
     /// The version of the kernel, as its modules' folder is called.
     release: String,
 }
 
 impl Supplies {
-    /// Gets what is missing, and packs the machines' first files anew.
-    pub(super) fn gather() -> Result<Self, Failure> {
-        let folder = shell::target()?.join("roce");
+    /// Gets what is missing, and packs the machines' first files anew, with programs that were
+    /// built here.
+    pub(crate) fn gather(kit: &'static Kit, built: &[PathBuf]) -> Result<Self, Failure> {
+        let folder = shell::target()?.join(kit.folder);
         if !folder.join("unpacked").exists() {
-            println!("Getting an emulator, a kernel and RDMA tools into {}.", folder.display());
-            download(&folder)?;
+            println!("Getting an emulator, a kernel and tools into {}.", folder.display());
+            Source { kit, folder: &folder }.download()?;
             unpack(&folder)?;
         }
         let release = only_entry(&folder.join("unpacked/usr/lib/modules"))?;
-        let supplies = Self { folder, release };
-        supplies.pack().map_err(|cause| broken("pack the machines' files", &cause))?;
+        let supplies = Self { kit, folder, release };
+        supplies.pack(built).map_err(|cause| broken("pack the machines' files", &cause))?;
         Ok(supplies)
     }
 
     /// Where a run may leave its logs.
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    pub(super) fn kernel(&self) -> PathBuf {
+    pub(crate) fn kernel(&self) -> PathBuf {
         self.root().join("boot").join(format!("vmlinuz-{}", self.release))
     }
 
-    pub(super) fn initramfs(&self) -> PathBuf {
+    pub(crate) fn initramfs(&self) -> PathBuf {
         self.folder.join("initramfs")
     }
 
+    pub(crate) const fn kernel_words(&self) -> &'static str {
+        self.kit.kernel
+    }
+
     /// The words that start the emulator with its own libraries, firmware and modules.
-    pub(super) fn emulator(&self) -> Vec<String> {
+    pub(crate) fn emulator(&self) -> Vec<String> {
         let root = self.root();
         let path = |part: &str| root.join(part).display().to_string();
         let libraries = path(LIBRARIES);
@@ -88,12 +105,11 @@ impl Supplies {
     }
 
     /// Package and version of what matters, one a line.
-    pub(super) fn versions(&self) -> Vec<String> {
-        let matters = ["linux-image", "qemu-system-x86_", "ibverbs-utils", "perftest"];
+    pub(crate) fn versions(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.join("packages")).into_iter().flatten().flatten();
         let mut versions: Vec<String> = entries
             .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| matters.iter().any(|start| name.starts_with(start)))
+            .filter(|name| self.kit.matters.iter().any(|start| name.starts_with(start)))
             .filter_map(|name| {
                 let mut parts = name.split('_');
                 Some(format!("{} {}", parts.next()?, parts.next()?.replace("%3a", ":")))
@@ -109,20 +125,23 @@ impl Supplies {
 
     /// Packs the files that the machines start with, not compressed: unpacking costs an emulated
     /// processor more than reading.
-    fn pack(&self) -> std::io::Result<()> {
+    fn pack(&self, built: &[PathBuf]) -> std::io::Result<()> {
         let stage = self.folder.join("stage");
         let _ = fs::remove_dir_all(&stage);
         for folder in ["bin", "dev", "etc", "lib64", "modules", "proc", "sys", "tmp", LIBRARIES] {
             fs::create_dir_all(stage.join(folder))?;
         }
         script(&stage.join("init"), INIT)?;
-        script(&stage.join("wishes.sh"), WISHES)?;
-        for program in PROGRAMS.iter().chain(&["busybox"]) {
-            let file = self.root().join("usr/bin").join(program);
-            fs::copy(&file, stage.join("bin").join(program))?;
+        script(&stage.join("wishes.sh"), self.kit.wishes)?;
+        let programs = self.kit.programs.iter().chain(&["busybox"]);
+        let programs = programs.map(|program| self.root().join("usr/bin").join(program));
+        for file in programs.chain(built.iter().cloned()) {
+            fs::copy(&file, stage.join("bin").join(file.file_name().unwrap_or_default()))?;
             self.copy_libraries(&file, &stage)?;
         }
-        self.copy_verbs(&stage)?;
+        if self.kit.has_verbs {
+            self.copy_verbs(&stage)?;
+        }
         self.copy_modules(&stage)?;
         self.archive(&stage)
     }
@@ -159,7 +178,7 @@ impl Supplies {
     fn copy_modules(&self, stage: &Path) -> std::io::Result<()> {
         let modules = self.root().join("usr/lib/modules").join(&self.release);
         let needs = fs::read_to_string(modules.join("modules.dep"))?;
-        for (place, module) in in_order(&needs, &MODULES).iter().enumerate() {
+        for (place, module) in in_order(&needs, self.kit.modules).iter().enumerate() {
             let name = module.rsplit('/').next().unwrap_or(module);
             let numbered = format!("{place:02}-{name}");
             fs::copy(modules.join(module), stage.join("modules").join(numbered))?;
@@ -184,32 +203,79 @@ fn script(file: &Path, text: &str) -> std::io::Result<()> {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755))
 }
 
-/// Gets all packages with all they need, as if nothing were installed on this machine.
-fn download(folder: &Path) -> Result<(), Failure> {
-    let packages = folder.join("packages");
-    let _ = fs::remove_dir_all(&packages);
-    fs::create_dir_all(packages.join("partial"))
-        .map_err(|cause| broken("make a folder", &cause))?;
-    let nothing = folder.join("nothing-installed");
-    fs::write(&nothing, "").map_err(|cause| broken("write a file", &cause))?;
-    must(&["apt-get", "update", "--quiet", "--quiet"])?;
-    let status = format!("Dir::State::status={}", nothing.display());
-    let archives = format!("Dir::Cache::archives={}", packages.display());
-    let mut line = vec!["apt-get", "install", "--download-only", "--quiet", "--quiet", "--yes"];
-    line.extend(["--no-install-recommends", "-o", &status, "-o", &archives]);
-    // It changes nothing that another run of apt could want to change.
-    line.extend(["-o", "Debug::NoLocking=1"]);
-    line.extend(PACKAGES);
-    must(&line)?;
-    let kernel = newest_kernel()?;
-    let packages = packages.display().to_string();
-    let script = r#"cd "$1" && apt-get download --quiet --quiet -o APT::Sandbox::User=root "$2""#;
-    must(&["sh", "-c", script, "sh", &packages, &kernel])
+/// Where packages come from.
+struct Source<'a> {
+    kit: &'a Kit,
+    folder: &'a Path,
+}
+
+impl Source<'_> {
+    /// Gets all packages with all they need, as if nothing were installed on this machine.
+    fn download(&self) -> Result<(), Failure> {
+        let packages = self.folder.join("packages");
+        let _ = fs::remove_dir_all(&packages);
+        for folder in [packages.join("partial"), self.folder.join("lists/partial")] {
+            fs::create_dir_all(folder).map_err(|cause| broken("make a folder", &cause))?;
+        }
+        fs::write(self.folder.join("nothing-installed"), "")
+            .map_err(|cause| broken("write a file", &cause))?;
+        let options = self.options()?;
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        must(&[&["apt-get", "update", "--quiet", "--quiet"], options.as_slice()].concat())?;
+        let line = ["apt-get", "install", "--download-only", "--quiet", "--quiet", "--yes"];
+        let mut line = [&line, ["--no-install-recommends"].as_slice(), &options].concat();
+        if self.kit.is_newer {
+            line.extend(["-t", BACKPORTS]);
+        }
+        line.extend(self.kit.packages);
+        must(&line)?;
+        let kernel = newest_kernel(&options)?;
+        let packages = packages.display().to_string();
+        let script = r#"cd "$1" && shift && apt-get download --quiet --quiet "$@""#;
+        let line = ["sh", "-c", script, "sh", &packages, "-o", "APT::Sandbox::User=root"];
+        must(&[line.as_slice(), &options, &[&kernel]].concat())
+    }
+
+    /// Nothing is installed, nothing is locked, and nothing of this machine's apt is changed.
+    fn options(&self) -> Result<Vec<String>, Failure> {
+        let path = |name: &str| self.folder.join(name).display().to_string();
+        let mut settings = vec![
+            format!("Dir::State::status={}", path("nothing-installed")),
+            format!("Dir::Cache::archives={}", path("packages")),
+            "Debug::NoLocking=1".to_owned(),
+        ];
+        if self.kit.is_newer {
+            let list = path("sources.list");
+            fs::write(&list, sources()?).map_err(|cause| broken("write a file", &cause))?;
+            settings.extend([
+                format!("Dir::Etc::sourcelist={list}"),
+                "Dir::Etc::sourceparts=-".to_owned(),
+                format!("Dir::State::lists={}", path("lists")),
+                "Dir::Cache::pkgcache=".to_owned(),
+                "Dir::Cache::srcpkgcache=".to_owned(),
+            ]);
+        }
+        Ok(settings.into_iter().flat_map(|setting| ["-o".to_owned(), setting]).collect())
+    }
+}
+
+/// Where this machine gets the distribution from, and its backports.
+fn sources() -> Result<String, Failure> {
+    let line = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"];
+    let said = shell::output(&[line.as_slice(), &["Codename: bookworm"]].concat());
+    let said = said.unwrap_or_default();
+    let Some(mirror) = said.lines().next() else {
+        let why = "apt knows no mirror of Debian 12; add one, then try again";
+        return Err(Failure::Broken(why.to_owned()));
+    };
+    let line = |suite: &str| format!("deb [signed-by={KEYS}] {mirror} {suite} main\n");
+    Ok(["bookworm", BACKPORTS].map(line).concat())
 }
 
 /// The package that holds the kernel itself.
-fn newest_kernel() -> Result<String, Failure> {
-    let said = shell::output(&["apt-cache", "depends", KERNEL]).unwrap_or_default();
+fn newest_kernel(options: &[&str]) -> Result<String, Failure> {
+    let line = [&["apt-cache", "depends", KERNEL], options].concat();
+    let said = shell::output(&line).unwrap_or_default();
     let found = said.lines().find_map(|line| line.trim().strip_prefix("Depends: "));
     found.map(str::to_owned).ok_or_else(|| {
         Failure::Broken(format!("`apt-cache depends {KERNEL}` names no kernel: is this Debian?"))
@@ -244,7 +310,7 @@ fn only_entry(folder: &Path) -> Result<String, Failure> {
     let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let name = entries.next().and_then(|entry| entry.file_name().into_string().ok());
     name.ok_or_else(|| {
-        let advice = "remove the folder `roce` of the target folder, then try again";
+        let advice = "remove its folder below the target folder, then try again";
         Failure::Broken(format!("{} is empty; {advice}", folder.display()))
     })
 }

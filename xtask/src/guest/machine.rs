@@ -15,9 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// An answer ends with a line of this and its code.
 const END: &str = ":exit ";
 
-/// One virtual machine with two interfaces: the first for the fabric, the second for itself and
-/// its like.
-pub(super) struct Machine {
+/// One virtual machine.
+pub(crate) struct Machine {
     name: &'static str,
     child: Child,
     wishes: ChildStdin,
@@ -25,26 +24,27 @@ pub(super) struct Machine {
 }
 
 /// What a machine answered.
-pub(super) struct Answer {
-    pub(super) code: i32,
-    pub(super) text: String,
+pub(crate) struct Answer {
+    pub(crate) code: i32,
+    pub(crate) text: String,
 }
 
 impl Machine {
-    /// Starts one inside a network namespace, where both its taps appear.
-    pub(super) fn start(
+    /// Starts one with this hardware, in the emulator's words. `inside` are the words that put a
+    /// command where the machine shall be.
+    pub(crate) fn start(
         name: &'static str,
         supplies: &Supplies,
-        namespace: &str,
+        inside: &[&str],
+        hardware: &[String],
     ) -> Result<Self, Failure> {
         // It ends with this process, however that ends, and lets everybody else pass.
-        let mut words: Vec<String> = ["setpriv", "--pdeathsig", "KILL", "nice", "nsenter"]
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
-        words.push(format!("--net=/run/netns/{namespace}"));
+        let before = ["setpriv", "--pdeathsig", "KILL", "nice"];
+        let before = before.iter().chain(inside).map(|word| (*word).to_owned());
+        let mut words: Vec<String> = before.collect();
         words.extend(supplies.emulator());
-        words.extend(hardware(name, supplies));
+        words.extend(common(name, supplies));
+        words.extend_from_slice(hardware);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let mut command = shell::command(&words)?;
         Self::over(name, &mut command)
@@ -68,23 +68,18 @@ impl Machine {
         Ok(Self { name, child, wishes, lines })
     }
 
-    /// The interface on the host that its interface for the fabric ends at.
-    pub(super) fn fabric_tap(&self) -> String {
-        format!("fabric-{}", self.name)
-    }
-
-    /// The interface on the host that its other one ends at.
-    pub(super) fn beside_tap(&self) -> String {
-        format!("beside-{}", self.name)
+    /// What it is called.
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Waits until it takes wishes.
-    pub(super) fn wait(&mut self) -> Result<(), Failure> {
+    pub(crate) fn wait(&mut self) -> Result<(), Failure> {
         self.answer().map(drop)
     }
 
     /// What it says to a wish.
-    pub(super) fn ask(&mut self, wish: &str) -> Result<Answer, Failure> {
+    pub(crate) fn ask(&mut self, wish: &str) -> Result<Answer, Failure> {
         writeln!(self.wishes, "{wish}")
             .and_then(|()| self.wishes.flush())
             .map_err(|cause| self.lost(&format!("cannot be asked: {cause}")))?;
@@ -92,7 +87,7 @@ impl Machine {
     }
 
     /// What it says to a wish that it cannot refuse.
-    pub(super) fn tell(&mut self, wish: &str) -> Result<String, Failure> {
+    pub(crate) fn tell(&mut self, wish: &str) -> Result<String, Failure> {
         let Answer { code, text } = self.ask(wish)?;
         match code {
             0 => Ok(text),
@@ -129,26 +124,21 @@ impl Drop for Machine {
     }
 }
 
-/// What a machine is made of, in the emulator's words.
-fn hardware(name: &str, supplies: &Supplies) -> Vec<String> {
+/// What every machine is made of, in the emulator's words.
+fn common(name: &str, supplies: &Supplies) -> Vec<String> {
     let console = supplies.folder().join(format!("console-{name}.log"));
     let mut words: Vec<String> = ["-nodefaults", "-no-reboot", "-display", "none"]
         .into_iter()
-        .chain(["-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", "512"])
+        .chain(["-accel", "tcg", "-cpu", "max"])
         .map(str::to_owned)
         .collect();
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
     add("-kernel", supplies.kernel().display().to_string());
     add("-initrd", supplies.initramfs().display().to_string());
-    add("-append", "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable".to_owned());
+    let more = supplies.kernel_words();
+    let kernel = "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable";
+    add("-append", format!("{kernel} {more}").trim_end().to_owned());
     add("-serial", format!("file:{}", console.display()));
     add("-serial", "stdio".to_owned());
-    for (place, network) in ["fabric", "beside"].iter().enumerate() {
-        let tap = format!("{network}-{name}");
-        // Two machines differ in the last byte; what it is does not matter.
-        let mac = format!("52:54:00:00:{place:02x}:{:02x}", name.bytes().fold(0, u8::wrapping_add));
-        add("-netdev", format!("tap,id={network},ifname={tap},script=no,downscript=no"));
-        add("-device", format!("virtio-net-pci,netdev={network},mac={mac},romfile="));
-    }
     words
 }

@@ -1,0 +1,139 @@
+//! A node's hardware, as people and programs get it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod desk;
+#[path = "../../edge/observe/tests/hardware/tree.rs"]
+mod tree;
+
+use desk::Desk;
+use expect_test::{Expect, expect};
+use serde_json::Value;
+use tree::Tree;
+
+const ACS_OFF: &str = include_str!("../../edge/observe/tests/hardware/trees/acs-off.tree");
+
+#[track_caller]
+fn check(name: &str, described: &str, arguments: &[&str], code: i32, expected: Expect) {
+    let tree = Tree::grow(described);
+    let root = tree.root.display().to_string();
+    let said = Desk::new(name);
+    let said = said.run(&[&["discover", "--root", &root], arguments].concat()).ends(code);
+    expected.assert_eq(&format!("{}{}", said.out, said.err).replace(&root, ""));
+}
+
+#[test]
+fn a_model_can_be_put_into_a_document_as_it_is() {
+    check(
+        "model",
+        ACS_OFF,
+        &["--model", "l40s"],
+        0,
+        expect![[r##"
+            # inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to
+            # ask for module ids; compare with `nvidia-smi -q` before NVLink partitions depend on them
+            # inferred: 7 of the functions name no NUMA node; the node has only 0
+            # unknown: nothing here says the GPU driver's version
+            # unknown: nothing here says the container toolkit's version
+            # inferred: 4 GPUs with id 10de:26b9 are called L40S-48GB, on the board PCIe
+            spec:
+              models:
+                nodes:
+                  l40s:
+                    gpu: {product: L40S-48GB, board: PCIe}
+                    gpus: 4
+                    gpuPci: ["0000:22:00.0", "0000:23:00.0", "0000:42:00.0", "0000:43:00.0"]
+                    gpuIommuGroups: [9, 9, 14, 15]
+                    gpuNumaNodes: [0, 0, 0, 0]
+                    nics: {count: 2, rate: 100Gbps, vfs: 8}
+                    nicPci: ["0000:24:00.0", "0000:44:00.0"]
+                    nicIommuGroups: [9, 16]
+                    nicNumaNodes: [0, 0]
+                    versions: {kernel: "6.1.0-30-amd64", firmware: "3.1", secureBoot: false}
+        "##]],
+    );
+}
+
+#[test]
+fn what_has_to_be_filled_in_is_an_answer_of_its_own() {
+    let described = ACS_OFF.replace("10de:26b9", "10de:ffff").replace("speed=100000 ", "speed=-1 ");
+    check(
+        "fill-in",
+        &described,
+        &[],
+        1,
+        expect![[r##"
+            # inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to
+            # ask for module ids; compare with `nvidia-smi -q` before NVLink partitions depend on them
+            # unknown: no interface has a link, so that all are taken and their rate is unknown
+            # inferred: 7 of the functions name no NUMA node; the node has only 0
+            # unknown: nothing here says the GPU driver's version
+            # unknown: nothing here says the container toolkit's version
+            # unknown: nobody listed what GPU 10de:ffff is called
+            spec:
+              models:
+                nodes:
+                  discovered:
+                    gpu: {product: "10de:ffff", board: "fill this in"}
+                    gpus: 4
+                    gpuPci: ["0000:22:00.0", "0000:23:00.0", "0000:42:00.0", "0000:43:00.0"]
+                    gpuIommuGroups: [9, 9, 14, 15]
+                    gpuNumaNodes: [0, 0, 0, 0]
+                    nics: {count: 2, rate: "fill this in", vfs: 8}
+                    nicPci: ["0000:24:00.0", "0000:44:00.0"]
+                    nicIommuGroups: [9, 16]
+                    nicNumaNodes: [0, 0]
+                    versions: {kernel: "6.1.0-30-amd64", firmware: "3.1", secureBoot: false}
+        "##]],
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_broken_and_what_makes_no_sense_is_refused() {
+    check(
+        "unread",
+        &ACS_OFF.replace("group=15 ", ""),
+        &[],
+        2,
+        expect![[r#"
+        Broken: there is no /sys/bus/pci/devices/0000:43:00.0/iommu_group: the function is in no IOMMU group, so that nothing keeps it from any memory; switch the IOMMU on in the firmware and on the kernel's command line
+    "#]],
+    );
+    check(
+        "dialect",
+        ACS_OFF,
+        &["--dialect", "frr"],
+        1,
+        expect![[r#"
+        A node's hardware says nothing in frr.
+          Ask for vfio, versions or amd.
+        Refused: 1 refusal, and nothing was done.
+    "#]],
+    );
+    check(
+        "module",
+        ACS_OFF,
+        &["--module", "0000:22:00.0"],
+        64,
+        expect![[r#"
+        error: invalid value '0000:22:00.0' for '--module <ADDRESS=ID>': write it like 0000:1b:00.0=5
+
+        For more information, try '--help'.
+    "#]],
+    );
+}
+
+#[test]
+fn programs_get_every_function_and_every_text() {
+    let tree = Tree::grow(ACS_OFF);
+    let root = tree.root.display().to_string();
+    let desk = Desk::new("discover-json");
+    let said = desk.run(&["discover", "--root", &root, "-o", "json"]).ends(0).out;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let shared = &said["functions"][1];
+    let shared = (&shared["address"], &shared["iommuGroup"], &shared["driver"]);
+    assert_eq!(shared, (&"0000:23:00.0".into(), &9.into(), &"nvidia".into()));
+    let vfio = desk.run(&["discover", "--root", &root, "--dialect", "vfio"]).ends(0).out;
+    assert_eq!(said["texts"]["vfio"], vfio);
+    assert_eq!(said["beneath"]["0000:40:00.0"].as_array().unwrap().len(), 3);
+}

@@ -1,0 +1,96 @@
+//! What the node holds, in the words of the dialects.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use model::PciAddress;
+
+use super::Hardware;
+use super::files::{Files, Unread};
+use super::function::{Found, Kind};
+
+/// The driver through which a function is given to a virtual machine.
+const VFIO: &str = "vfio-pci";
+
+impl Hardware {
+    /// Its functions, what joins them, and their drivers, in the dialect `vfio`.
+    #[must_use]
+    pub fn vfio(&self) -> String {
+        let mut text = String::new();
+        // Writing into a String cannot fail.
+        for (address, function) in self.in_order() {
+            let Found { group, numa, .. } = function;
+            let what = what(function.kind);
+            let _ = writeln!(text, "function {address} {what} group {group} numa {numa}");
+        }
+        for (bridge, below) in &self.beneath {
+            for address in below {
+                let _ = writeln!(text, "beneath {bridge} {address}");
+            }
+        }
+        for (address, function) in self.in_order() {
+            let is_gpu = matches!(function.kind, Some(Kind::Gpu(_)));
+            let driver = function.driver.as_deref().filter(|driver| is_gpu || *driver == VFIO);
+            if let Some(driver) = driver {
+                let _ = writeln!(text, "bind {address} {driver}");
+            }
+        }
+        text
+    }
+
+    /// What runs on it, in the dialect `versions`.
+    #[must_use]
+    pub fn versions_text(&self) -> String {
+        let versions = &self.versions;
+        let lines = [
+            ("driver", versions.driver.as_str()),
+            ("kernel", &versions.kernel),
+            ("firmware", &versions.firmware),
+            ("toolkit", &versions.toolkit),
+            ("secure-boot", self.secure_boot()),
+        ];
+        let said = lines.into_iter().filter(|(_, value)| !value.is_empty());
+        said.map(|(key, value)| format!("{key} {value}\n")).collect()
+    }
+
+    const fn secure_boot(&self) -> &'static str {
+        match (self.secure_boot_is_known, self.versions.secure_boot) {
+            (false, _) => "",
+            (true, true) => "yes",
+            (true, false) => "no",
+        }
+    }
+
+    /// How its AMD GPUs are divided, in the dialect `amd`. A GPU that its own driver does not
+    /// drive says nothing.
+    pub fn amd(&self, root: &Path) -> Result<String, Unread> {
+        let files = Files { root };
+        let mut text = String::new();
+        for (address, function) in self.in_order() {
+            let Some(Kind::Gpu(gpu)) = function.kind else { continue };
+            let mode = |what| {
+                files.text(&format!("sys/bus/pci/devices/{address}/current_{what}_partition"))
+            };
+            if let (Some(compute), Some(memory)) = (mode("compute")?, mode("memory")?) {
+                let _ = writeln!(text, "gpu {} compute {compute} memory {memory}", gpu + 1);
+            }
+        }
+        Ok(text)
+    }
+
+    /// GPUs first, then interfaces, then their virtual functions, then all else.
+    fn in_order(&self) -> Vec<(&PciAddress, &Found)> {
+        let mut functions: Vec<_> = self.functions.iter().collect();
+        functions.sort_by_key(|(address, function)| (function.kind, **address));
+        functions
+    }
+}
+
+fn what(kind: Option<Kind>) -> String {
+    match kind {
+        Some(Kind::Gpu(gpu)) => format!("gpu {}", gpu + 1),
+        Some(Kind::Nic(nic)) => format!("nic {nic}"),
+        Some(Kind::Vf(nic, vf)) => format!("vf {nic} {vf}"),
+        Some(Kind::Other) | None => "other".to_owned(),
+    }
+}
