@@ -55,7 +55,7 @@ pub(crate) struct Tunnel {
 impl World {
     /// A world in which no device has said anything.
     pub(crate) fn new(fleet: Arc<Fleet>) -> Self {
-        let count = fleet.switches.len() + fleet.nodes.len();
+        let count = fleet.device_count();
         let islands = (0..u32::try_from(count).unwrap_or(u32::MAX)).map(DeviceId).collect();
         Self { fleet, devices: vec![Device::default(); count], islands }
     }
