@@ -14,7 +14,7 @@ struct Need {
     as_root: bool,
 }
 
-const NEEDS: [Need; 8] = [
+const NEEDS: [Need; 12] = [
     Need {
         what: "rustfmt",
         why: "for the check of the formatting",
@@ -98,6 +98,62 @@ const NEEDS: [Need; 8] = [
             &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "tcpdump"],
         ],
         as_root: true,
+    },
+    Need {
+        what: "Slurm",
+        why: "for files that a real controller takes",
+        seen_by: &["dpkg", "--status", "slurm-wlm", "munge"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &[
+                "apt-get",
+                "install",
+                "--quiet",
+                "--yes",
+                "--no-install-recommends",
+                "slurm-wlm",
+                "munge",
+            ],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "libvirt's schema",
+        why: "for machines that libvirt would take",
+        seen_by: &["dpkg", "--status", "libvirt-clients", "libxml2-utils"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &[
+                "apt-get",
+                "install",
+                "--quiet",
+                "--yes",
+                "--no-install-recommends",
+                "libvirt-clients",
+                "libxml2-utils",
+            ],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "Python's venv",
+        why: "for keeping the checks' Python apart from the system's",
+        seen_by: &["python3", "-c", "import ensurepip, venv"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "python3-venv"],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "a reader of Kubernetes' schemas",
+        why: "for objects that its API would take",
+        seen_by: &["target/python/bin/kubernetes-validate", "--version"],
+        install: &[
+            &["python3", "-m", "venv", "target/python"],
+            &["target/python/bin/pip", "install", "--quiet", "kubernetes-validate==1.37.0"],
+        ],
+        as_root: false,
     },
 ];
 

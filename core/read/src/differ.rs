@@ -6,6 +6,7 @@ use model::Dialect;
 use crate::lines::{Line, lines};
 use crate::pkey::Partition;
 use crate::run::Run;
+use crate::{Fact, Hold};
 
 /// One statement that only one of two texts makes.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -36,6 +37,9 @@ pub struct Difference {
 /// stand for: however a device divides or joins them, and with or without `every`, they are equal.
 /// What differs is said in runs of the longest length, without `every`. A table that names an
 /// endpoint of the device need not name it as a peer behind the device itself, and may.
+///
+/// What libvirt, Slurm and Kubernetes hold is compared by its claims, each in its words: they add
+/// and order as they like.
 ///
 /// The members of an InfiniBand partition are compared one by one, in any order and however many
 /// stand on a line; each that differs is said as a statement of its own.
@@ -81,8 +85,7 @@ impl Said {
     fn new(dialect: Dialect, text: &str) -> Self {
         match dialect {
             Dialect::Frr | Dialect::Nxos => Self::in_blocks(dialect, text),
-            // Indented blocks: an element, a document.
-            Dialect::Vm | Dialect::Kubernetes => Self::in_blocks(dialect, text),
+            Dialect::Vm | Dialect::Slurm | Dialect::Kubernetes => Self::in_claims(dialect, text),
             Dialect::Pkey => Self::in_members(text),
             _ => Self::in_lines(text),
         }
@@ -123,6 +126,21 @@ impl Said {
         }
         said.runs.values_mut().for_each(join);
         said.forget_own_peers(text);
+        said
+    }
+
+    /// libvirt, Slurm and Kubernetes add what is theirs and print in an order of their own, so that
+    /// what they hold is compared by what it says. What Slurm gave to whom was never sent.
+    fn in_claims(dialect: Dialect, text: &str) -> Self {
+        let mut said = Self::default();
+        let reading = crate::claims(dialect, text);
+        let is_sent = |fact: &Fact| !matches!(fact, Fact::Holds(Hold::Allocated { .. }));
+        for claim in reading.claims.iter().filter(|claim| is_sent(&claim.fact)) {
+            said.state(claim.fact.to_string(), claim.line);
+        }
+        for unknown in reading.unknown {
+            said.state(unknown.text, unknown.line);
+        }
         said
     }
 

@@ -188,6 +188,16 @@ fn what_is_on_the_list_is_passed_over_where_it_stands() {
     }
 }
 
+#[test]
+fn a_function_in_another_machine_is_a_difference_and_a_name_is_none() {
+    let other = SMALL.replace("<metadata>", "<uuid>1</uuid>\n  <metadata>");
+    assert_eq!(read::differences(Dialect::Vm, SMALL, &other), []);
+    let moved = SMALL.replace("blue/serve", "red/serve");
+    let differences = read::differences(Dialect::Vm, SMALL, &moved);
+    let lines: Vec<_> = differences.iter().map(|at| (at.is_missing, at.line)).collect();
+    assert_eq!(lines, [(false, 3), (false, 8), (true, 3), (true, 8)]);
+}
+
 const PARTS: &[&str] = &[RUNNING, SMALL];
 
 proptest! {
