@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use intent::Intent;
 use model::{DeviceId, JobName, Name, NodeId, Port};
-use plan::{Ledger, Next, Record};
+use plan::{Lease, Ledger, Next, Record};
 
 use crate::documents::Documents;
 use crate::ending::Stop;
@@ -77,7 +77,7 @@ impl Draft {
         for record in &self.next.records {
             match record {
                 Record::JobLeased { lease, .. } => {
-                    touched.extend(lease.vlans.iter().map(|at| at.device.clone()));
+                    touched.extend(devices_with(lease));
                 }
                 Record::JobFreed { job } | Record::JobClassed { job, .. } => {
                     touched.extend(self.devices_of(job));
@@ -90,6 +90,7 @@ impl Draft {
                 Record::Planned { .. }
                 | Record::TenantLeased { .. }
                 | Record::TenantFreed { .. }
+                | Record::Scrubbed { .. }
                 | Record::Seen { .. } => {}
             }
         }
@@ -100,10 +101,15 @@ impl Draft {
     fn devices_of(&self, job: &JobName) -> impl Iterator<Item = Name> {
         let fleet = &self.next.plan.fleet;
         let was = self.ledger.jobs().get(job);
-        let was = was.into_iter().flat_map(|lease| &lease.vlans);
+        let was = was.into_iter().flat_map(devices_with);
         let is = self.next.plan.jobs.get(job);
         let is = is.into_iter().flat_map(|net| &net.groups);
-        was.map(|at| at.device.clone())
-            .chain(is.map(|group| fleet.device_name(group.device).clone()))
+        was.chain(is.map(|group| fleet.device_name(group.device).clone()))
     }
+}
+
+/// The devices that hold something of a lease, in whatever layer.
+fn devices_with(lease: &Lease) -> impl Iterator<Item = Name> {
+    let network = lease.vlans.iter().map(|at| &at.device);
+    network.chain(&lease.layers).cloned()
 }

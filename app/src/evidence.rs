@@ -162,20 +162,25 @@ impl Extent {
             return self.write_proved(out);
         }
         let count = |is: fn(&Finding) -> bool| findings.iter().filter(|one| is(one)).count();
-        let breaches = count(|finding| matches!(finding, Finding::Breach(_)));
-        let severed = count(|finding| matches!(finding, Finding::Severed(_)));
+        let breaches = count(|finding| finding.code() == "breach");
+        let severed = count(|finding| finding.code() == "severed");
+        let disagreements = count(|finding| matches!(finding, Finding::Disagree(_)));
         let weak = count(|finding| matches!(finding, Finding::Weak(_)));
-        let counts: Vec<String> =
-            [(breaches, "breach"), (severed, "severed pair"), (weak, "fence that is down")]
-                .into_iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, thing)| match thing {
-                    "fence that is down" if count > 1 => {
-                        format!("{} fences that are down", grouped(count))
-                    }
-                    _ => plural(count, thing),
-                })
-                .collect();
+        let counts: Vec<String> = [
+            (breaches, "breach"),
+            (severed, "severed pair"),
+            (disagreements, "disagreement"),
+            (weak, "fence that is down"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, thing)| match thing {
+            "fence that is down" if count > 1 => {
+                format!("{} fences that are down", grouped(count))
+            }
+            _ => plural(count, thing),
+        })
+        .collect();
         writeln!(out, "{BAD}Not proved{BAD:#}: {}.", counts.join(", "))
     }
 

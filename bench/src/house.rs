@@ -6,21 +6,43 @@ use std::time::Duration;
 use bench::{Figure, Peak, Scale, Table, Times, timed};
 use intent::generate::{self, Wish};
 use intent::{Intent, Source};
-use model::{Artifact, DeviceId, Dialect, Job, JobName, Part, Port};
+use model::{Artifact, DeviceId, Dialect, Job, JobName, NodeId, Part, Port, Share};
 use plan::{Ledger, Planner, Touched};
 use verify::Verifier;
 
 /// How many jobs are taken away and added again.
 const CHANGES: usize = 5_000;
 
+/// The network alone, or all layers.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    layers: bool,
+    /// How long judging a large fleet may take.
+    verify_seconds: f64,
+    /// How long one job's change may take.
+    change_micros: u64,
+}
+
 /// Measures every stage from documents to proof, then one job removed and added again.
 pub(crate) fn house(scales: &[Scale], table: &mut Table) {
+    let kind = Kind { name: "house", layers: false, verify_seconds: 1.0, change_micros: 100 };
+    measure(kind, scales, table);
+}
+
+/// The same with all layers of every node.
+pub(crate) fn layers(scales: &[Scale], table: &mut Table) {
+    let kind = Kind { name: "layers", layers: true, verify_seconds: 2.0, change_micros: 200 };
+    measure(kind, scales, table);
+}
+
+fn measure(kind: Kind, scales: &[Scale], table: &mut Table) {
     let mut whole: Vec<(Scale, Duration, usize)> = Vec::new();
     for &scale in scales {
         eprintln!("  {} GPUs, {} jobs", scale.gpus, scale.jobs);
-        let full = full(scale, table);
+        let full = full(kind, scale, table);
         whole.push((scale, full.took, full.bytes));
-        changes(scale, full, table);
+        changes(kind, scale, full, table);
     }
     for pair in whole.windows(2) {
         let [(small, before, small_text), (large, after, large_text)] = pair else { continue };
@@ -29,7 +51,7 @@ pub(crate) fn house(scales: &[Scale], table: &mut Table) {
             ("GPU", f64::from(large.gpus) / f64::from(small.gpus)),
             ("byte of text", *large_text as f64 / *small_text as f64),
         ] {
-            let what = format!("house: cost for a {unit}, beside {}", small.name);
+            let what = format!("{}: cost for a {unit}, beside {}", kind.name, small.name);
             let bound = Figure::Times(1.2);
             table.add_at_most(&what, Some(*large), Figure::Times(growth / size), bound);
         }
@@ -45,12 +67,13 @@ struct Full {
     bytes: usize,
 }
 
-fn full(scale: Scale, table: &mut Table) -> Full {
+fn full(kind: Kind, scale: Scale, table: &mut Table) -> Full {
     let large = scale.name == "100k";
     let bound = |seconds: f64| large.then_some(Figure::Seconds(seconds));
+    let name = |what: &str| format!("{}: {what}", kind.name);
     let row = |table: &mut Table, what: &str, took: Duration, bound: Option<Figure>| match bound {
-        Some(bound) => table.add_at_most(what, Some(scale), took, bound),
-        None => table.add(what, Some(scale), took),
+        Some(bound) => table.add_at_most(&name(what), Some(scale), took, bound),
+        None => table.add(&name(what), Some(scale), took),
     };
     let peak = Peak::begin();
     let wish = Wish {
@@ -58,6 +81,7 @@ fn full(scale: Scale, table: &mut Table) -> Full {
         tenants: scale.tenants,
         jobs: scale.jobs,
         nvl72_percent: 25,
+        layers: kind.layers,
         ..Wish::default()
     };
     let documents = [generate::fleet(&wish), generate::workload(&wish)];
@@ -66,10 +90,10 @@ fn full(scale: Scale, table: &mut Table) -> Full {
     let (intent, loading) = timed(|| intent::load(&sources));
     let intent =
         intent.unwrap_or_else(|refusals| panic!("the generator is wrong: {}", refusals[0]));
-    row(table, "house: load and check documents", loading, bound(2.0));
+    row(table, "load and check documents", loading, bound(2.0));
     let leaves = intent.fleet.switches.iter().filter(|s| s.role == model::SwitchRole::Leaf).count();
-    table.add("house: leaves", Some(scale), Figure::Count(leaves as u64));
-    table.add("house: jobs", Some(scale), Figure::Count(intent.jobs.len() as u64));
+    table.add(&name("leaves"), Some(scale), Figure::Count(leaves as u64));
+    table.add(&name("jobs"), Some(scale), Figure::Count(intent.jobs.len() as u64));
 
     let (planner, planning) = timed(|| Planner::new(&intent, &Ledger::default()));
     let planner =
@@ -99,13 +123,13 @@ fn full(scale: Scale, table: &mut Table) -> Full {
         [("plan", planning), ("render", rendering), ("read", reading), ("verify", verifying)]
     {
         let share = 100.0 * time.as_secs_f64() / took.as_secs_f64();
-        let bound = if stage == "verify" { bound(1.0) } else { None };
-        row(table, &format!("house: {stage} ({share:.0} %)"), time, bound);
+        let bound = if stage == "verify" { bound(kind.verify_seconds) } else { None };
+        row(table, &format!("{stage} ({share:.0} %)"), time, bound);
     }
-    row(table, "house: plan to proof", took, bound(10.0));
-    table.add("house: text", Some(scale), Figure::Bytes(bytes as u64));
+    row(table, "plan to proof", took, bound(10.0));
+    table.add(&name("text"), Some(scale), Figure::Bytes(bytes as u64));
     if let Some(peak) = peak.end() {
-        table.add_at_most("house: memory", Some(scale), peak, Figure::mebibytes(4096));
+        table.add_at_most(&name("memory"), Some(scale), peak, Figure::mebibytes(4096));
     }
     Full { intent, planner, verifier, took, bytes }
 }
@@ -119,7 +143,7 @@ fn read_all(artifacts: &[Artifact]) -> Vec<Vec<read::Reading>> {
 
 /// Takes jobs away and adds them again, each as a change of its own that is planned, rendered,
 /// read and judged.
-fn changes(scale: Scale, mut full: Full, table: &mut Table) {
+fn changes(kind: Kind, scale: Scale, mut full: Full, table: &mut Table) {
     let every = (full.intent.jobs.len() / CHANGES).max(1);
     let jobs: Vec<Job> = full.intent.jobs.values().step_by(every).take(CHANGES).cloned().collect();
     let (mut removing, mut adding) = (Vec::new(), Vec::new());
@@ -130,7 +154,7 @@ fn changes(scale: Scale, mut full: Full, table: &mut Table) {
         adding.push(add(&mut full, job));
     }
     for (what, stages) in [("removed", removing), ("added", adding)] {
-        tell(scale, what, &stages, full.took, table);
+        tell(kind, scale, what, &stages, full.took, table);
     }
 }
 
@@ -149,11 +173,20 @@ impl Stages {
     }
 }
 
-fn tell(scale: Scale, what: &str, stages: &[Stages], full: Duration, table: &mut Table) {
+fn tell(
+    kind: Kind,
+    scale: Scale,
+    what: &str,
+    stages: &[Stages],
+    full: Duration,
+    table: &mut Table,
+) {
     let times = Times::new(stages.iter().map(|stages| stages.total()).collect());
     let large = scale.name == "100k";
-    for (name, took, most) in [("mean", times.mean(), 100), ("p99", times.p99(), 1000)] {
-        let name = format!("change: one job {what}, {name}");
+    for (name, took, most) in
+        [("mean", times.mean(), kind.change_micros), ("p99", times.p99(), 1000)]
+    {
+        let name = format!("{}: one job {what}, {name}", kind.name);
         if large {
             table.add_at_most(&name, Some(scale), took, Figure::micros(most));
         } else {
@@ -168,10 +201,10 @@ fn tell(scale: Scale, what: &str, stages: &[Stages], full: Duration, table: &mut
         ("read", mean(|stages| stages.read)),
         ("verify", mean(|stages| stages.verify)),
     ] {
-        table.add(&format!("change: one job {what}, {name}"), Some(scale), mean);
+        table.add(&format!("{}: one job {what}, {name}", kind.name), Some(scale), mean);
     }
     let ratio = full.as_secs_f64() / times.mean().as_secs_f64();
-    let name = format!("change: a full run costs as many jobs {what}");
+    let name = format!("{}: a full run costs as many jobs {what}", kind.name);
     table.add(&name, Some(scale), Figure::Times(ratio));
 }
 
@@ -188,14 +221,14 @@ fn see(planner: &mut Planner, touched: &Touched) {
 }
 
 fn remove(full: &mut Full, job: &JobName) -> (Touched, Stages) {
-    let ports = ports(&full.planner, job);
+    let had = Had::of(&full.planner, job);
     let (touched, plan) = timed(|| full.planner.release(job));
     let _records = full.planner.seal();
     let touched = match touched {
         Ok(touched) => touched,
         Err(refusal) => panic!("a job that runs can be released: {refusal}"),
     };
-    let stages = judge(full, &touched, &ports, None);
+    let stages = judge(full, &touched, job, &had, false);
     (touched, Stages { plan, ..stages })
 }
 
@@ -206,22 +239,32 @@ fn add(full: &mut Full, job: &Job) -> Stages {
         Ok(touched) => touched,
         Err(refusal) => panic!("a job that was released fits again: {refusal}"),
     };
-    let ports = ports(&full.planner, &job.name);
-    Stages { plan, ..judge(full, &touched, &ports, Some(&job.name)) }
+    let has = Had::of(&full.planner, &job.name);
+    Stages { plan, ..judge(full, &touched, &job.name, &has, true) }
 }
 
-fn ports(planner: &Planner, job: &JobName) -> Vec<(DeviceId, Port)> {
-    let groups = planner.plan().jobs.get(job).into_iter().flat_map(|net| &net.groups);
-    groups.flat_map(|group| group.seats.iter().map(|seat| (group.device, seat.port))).collect()
+/// What a job has: its ports, and its share of each node.
+struct Had {
+    ports: Vec<(DeviceId, Port)>,
+    shares: Vec<(NodeId, Share)>,
+}
+
+impl Had {
+    fn of(planner: &Planner, job: &JobName) -> Self {
+        let plan = planner.plan();
+        let Some(net) = plan.jobs.get(job) else {
+            panic!("a job that runs has a network");
+        };
+        let seats = net
+            .groups
+            .iter()
+            .flat_map(|group| group.seats.iter().map(|seat| (group.device, seat.port)));
+        Self { ports: seats.collect(), shares: plan.shares(job, net).collect() }
+    }
 }
 
 /// Renders, reads and judges what a change touched.
-fn judge(
-    full: &mut Full,
-    touched: &Touched,
-    ports: &[(DeviceId, Port)],
-    owner: Option<&JobName>,
-) -> Stages {
+fn judge(full: &mut Full, touched: &Touched, job: &JobName, had: &Had, owns: bool) -> Stages {
     let plan = full.planner.plan();
     let sheets: Vec<(DeviceId, Dialect, &Part)> = touched
         .0
@@ -242,7 +285,10 @@ fn judge(
         texts.iter().zip(&sheets).map(read).collect::<Vec<_>>()
     });
     let (findings, verify) = timed(|| {
-        full.verifier.own(owner, ports.iter().copied());
+        full.verifier.own(owns.then_some(job), had.ports.iter().copied());
+        for (node, share) in &had.shares {
+            full.verifier.share(*node, job, owns.then_some(*share));
+        }
         for ((device, dialect, part), reading) in sheets.iter().zip(readings) {
             full.verifier.take(*device, *dialect, part, reading);
         }

@@ -17,8 +17,12 @@ Measures every bench whose name contains the word, in every scale unless one is 
 /// A bench measures in worlds of these scales and adds its rows.
 type Bench = fn(&[Scale], &mut Table);
 
-const BENCHES: [(&str, Bench); 3] =
-    [("header", header), ("house", house::house), ("place", place::place)];
+const BENCHES: [(&str, Bench); 4] = [
+    ("header", header),
+    ("house", house::house),
+    ("layers", house::layers),
+    ("place", place::place),
+];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

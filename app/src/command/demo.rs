@@ -1,3 +1,4 @@
+mod layers;
 mod live;
 
 use std::collections::BTreeMap;
@@ -49,6 +50,7 @@ impl Demo {
         stage.show_packets()?;
         stage.show_breach()?;
         stage.show_repair()?;
+        stage.show_layers()?;
         stage.show_kernel()?;
         stage.show_next()
     }

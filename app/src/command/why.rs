@@ -46,6 +46,8 @@ type Spot = (DeviceId, Port);
 pub(super) struct Pair {
     there: verify::Why,
     back: verify::Why,
+    /// What each layer besides the network says of the two jobs.
+    layers: Vec<Step>,
 }
 
 /// More pairs of two jobs than this are not tried one by one.
@@ -58,6 +60,8 @@ struct Answer {
     pairs: usize,
     tried: usize,
     directions: [Direction; 2],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    layers: Vec<StepView>,
 }
 
 #[derive(Serialize)]
@@ -103,7 +107,7 @@ impl Why {
         // The verifier joins what it read when it judges.
         verifier.judge();
         let tried = pairs.len().min(MOST_PAIRS);
-        let closest = closest(&verifier, &pairs[..tried]);
+        let closest = closest(&verifier, &pairs[..tried]).with_layers(&verifier);
         let texts = Texts::of(fleet, &artifacts);
         if self.output.format != Format::Text {
             let answer = closest.answer(&draft, &texts, pairs.len(), tried);
@@ -170,7 +174,23 @@ fn write_choice(pairs: usize, tried: usize, out: &mut dyn Write) -> io::Result<(
 
 impl Pair {
     pub(super) fn of(verifier: &Verifier, one: Spot, other: Spot) -> Self {
-        Self { there: verifier.why(one, other), back: verifier.why(other, one) }
+        let (there, back) = (verifier.why(one, other), verifier.why(other, one));
+        Self { there, back, layers: Vec::new() }
+    }
+
+    /// Asks the other layers too, if the endpoints are of two jobs.
+    fn with_layers(mut self, verifier: &Verifier) -> Self {
+        if let (Some(one), Some(other)) = (&self.there.from.owner, &self.there.to.owner)
+            && one != other
+        {
+            self.layers = verifier.why_layers(one, other);
+        }
+        self
+    }
+
+    /// Whether anything but packets lets the two meet.
+    fn is_shared(&self) -> bool {
+        self.layers.iter().any(|step| !step.fence)
     }
 
     fn passing(&self) -> usize {
@@ -189,10 +209,11 @@ impl Pair {
                 .collect(),
         };
         Answer {
-            can_meet: self.passing() > 0,
+            can_meet: self.passing() > 0 || self.is_shared(),
             pairs,
             tried,
             directions: [direction(&self.there), direction(&self.back)],
+            layers: self.layers.iter().map(|step| view(step, texts)).collect(),
         }
     }
 
@@ -200,6 +221,10 @@ impl Pair {
     fn write(&self, draft: &Draft, texts: &Texts<'_>, out: &mut dyn Write) -> io::Result<()> {
         write_direction(&self.there, draft, texts, out)?;
         write_direction(&self.back, draft, texts, out)?;
+        if !self.layers.is_empty() {
+            writeln!(out, "{HEAD}Besides the network{HEAD:#}")?;
+            write_steps(&self.layers, 10, texts, out)?;
+        }
         self.write_verdict(out)
     }
 
@@ -215,6 +240,9 @@ impl Pair {
     }
 
     fn write_verdict(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.passing() == 0 && self.is_shared() {
+            return writeln!(out, "{BAD}They can meet{BAD:#}, though no packet passes.");
+        }
         if self.passing() == 0 {
             return writeln!(out, "{GOOD}They cannot meet.{GOOD:#}");
         }
@@ -255,16 +283,26 @@ fn write_direction(
 ) -> io::Result<()> {
     let (from, to) = (shown(draft, &why.from), shown(draft, &why.to));
     writeln!(out, "{HEAD}{from} to {to}{HEAD:#}")?;
-    for step in &why.steps {
-        let (style, mark) = if step.fence { (GOOD, "apart") } else { (NOTE, "open ") };
-        writeln!(out, "  {:<8} {style}{mark}{style:#}  {}", step.layer, step.answer)?;
-        texts.write_lines(out, 11, &step.said_by)?;
-    }
+    write_steps(&why.steps, 8, texts, out)?;
     if why.passes.is_empty() {
         return writeln!(out, "  nothing passes");
     }
     for (talk, way) in &why.passes {
         writeln!(out, "  {BAD}passes{BAD:#}: {talk}, {way}")?;
+    }
+    Ok(())
+}
+
+fn write_steps(
+    steps: &[Step],
+    width: usize,
+    texts: &Texts<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for step in steps {
+        let (style, mark) = if step.fence { (GOOD, "apart") } else { (NOTE, "open ") };
+        writeln!(out, "  {:<width$} {style}{mark}{style:#}  {}", step.layer, step.answer)?;
+        texts.write_lines(out, width + 3, &step.said_by)?;
     }
     Ok(())
 }

@@ -18,10 +18,18 @@ pub(crate) fn check(patches: &[&str], expected: Expect) {
     let sound = verify::findings(&plan.fleet, &owners, &artifacts);
     assert_eq!(told(&plan.fleet, &artifacts, &sound), "", "the hall is sound");
     for patch in patches {
-        let patch: Patch = patch.parse().unwrap();
+        let patch: Patch = dedented(patch).parse().unwrap();
         patch.apply(&plan.fleet, &mut artifacts);
     }
     expected.assert_eq(&found(&plan.fleet, &owners, &artifacts));
+}
+
+/// The text without the indent of its first line, so that patches stand well in a test.
+fn dedented(text: &str) -> String {
+    let text = text.trim_start_matches('\n');
+    let indent = text.len() - text.trim_start().len();
+    let lines = text.lines().filter_map(|line| line.get(indent..));
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// Every finding with the lines that say so.

@@ -69,6 +69,8 @@ fn mixed(believed: &Plan, layers: [(&Plan, &[Dialect]); 2]) -> Vec<Artifact> {
 fn with_layers(plan: &Plan, layers: &[&[Dialect]]) -> Plan {
     let mut fleet = (*plan.fleet).clone();
     fleet.layers.dialects.retain(|dialect| layers.iter().any(|layer| layer.contains(dialect)));
+    let layers = fleet.layers.dialects.clone();
+    fleet.managers.retain(|manager| layers.contains(&manager.kind.dialect()));
     Plan { fleet: Arc::new(fleet), ..plan.clone() }
 }
 
