@@ -197,16 +197,45 @@ fn the_demonstration_shows_a_breach_and_ends_proved() {
     assert_eq!(demo.err, "");
     let (sound, hole) = demo.out.split_once("8. A hole").unwrap();
     let (hole, repair) = hole.split_once("9. The repair").unwrap();
-    let (repair, kernel) = repair.split_once("10. In the kernel").unwrap();
+    let (repair, layers) = repair.split_once("10. Two layers that disagree").unwrap();
+    let (layers, kernel) = layers.split_once("11. In the kernel").unwrap();
     assert!(sound.contains("Proved: 13 endpoints of 5 jobs of 4 tenants on 6 devices"));
     assert!(sound.contains("They can meet: ") && sound.contains("They cannot meet."));
     assert!(hole.contains("breach  leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/9"));
     assert!(hole.contains("Not proved: ") && hole.contains("n2/0 (blue/train)"));
     assert!(repair.contains("Proved: ") && !repair.contains("blue/train"));
+    assert!(layers.contains("12 texts: all agree"));
+    assert!(layers.contains("of blue/tune vfio names GPUs 5, 7 and nvlink names GPUs 5, 6, 7, 8"));
     check_kernel(kernel);
     let wide = demo.out.lines().find(|line| line.chars().count() > 100);
     assert_eq!(wide, None, "wider than a terminal");
     assert_eq!(std::fs::read_dir(desk.path("")).unwrap().count(), 0, "nothing is written");
+}
+
+/// A host that two tenants share, with all layers.
+const HALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/demo/layers/hall.yaml");
+
+#[test]
+fn a_pair_is_explained_on_every_layer() {
+    let said = Desk::new("why-layers").run(&["why", "red/train", "blue/tune", HALL]).ends(0);
+    let (_, layers) = said.out.split_once("Besides the network\n").unwrap();
+    let answers = layers.lines().filter(|line| !line.starts_with("   "));
+    expect![[r#"
+          host       apart  both are on h1, each in a machine of its own (grades gpu and gpu)
+          vfio       apart  red/train is in IOMMU group 16 of h1, IOMMU group 17 of h1, IOMMU group 18 of h1, IOMMU group 19 of h1 and 4 more; blue/tune in IOMMU group 20 of h1, IOMMU group 22 of h1, IOMMU group 28 of h1, IOMMU group 30 of h1
+          nvlink     apart  red/train is in NVLink partition 1 of h1; blue/tune in NVLink partition 5 of h1
+          pkey       apart  red/train is in InfiniBand partition 0x0002 of subnet-ams-hall; blue/tune in InfiniBand partition 0x0001 of subnet-ams-hall
+          devices    apart  red/train is in GPU 1 of h1, GPU 2 of h1, GPU 3 of h1, GPU 4 of h1; blue/tune in GPU 5 of h1, GPU 7 of h1
+          vm         apart  red/train is in GPU 1 of h1, GPU 2 of h1, GPU 3 of h1, GPU 4 of h1; blue/tune in GPU 5 of h1, GPU 7 of h1
+          slurm      apart  red/train is in Slurm partition red; blue/tune in Slurm partition blue
+          kubernetes apart  red/train is in namespace red-t2; blue/tune in namespace blue-t1
+        They cannot meet.
+    "#]].assert_eq(&answers.map(|line| format!("{line}\n")).collect::<String>());
+    let json =
+        Desk::new("why-layers-json").run(&["why", "red/train", "blue/tune", HALL, "-o", "json"]);
+    let answer: Value = serde_json::from_str(&json.ends(0).out).unwrap();
+    assert_eq!(answer["layers"].as_array().unwrap().len(), 8);
+    assert_eq!(answer["canMeet"], false);
 }
 
 /// With the privilege the real program judges; without it, one line says so.
