@@ -1,10 +1,11 @@
 //! A sound hall with one hole cut at random into one text of one layer: it is always found.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cases::Chance;
-use model::{Artifact, Dialect};
+use model::{Artifact, Dialect, JobName, Part};
 use plan::{Ledger, Plan};
 use read::{Claim, Fact, Reading};
 use verify::Verifier;
@@ -65,8 +66,8 @@ struct Cut {
 }
 
 impl Cut {
-    /// A line is gone, said of another job, or one of its numbers is another; unless the text says
-    /// the same afterwards.
+    /// A line is gone, said of another job, has another job's number, or another number somewhere;
+    /// unless the text says the same afterwards.
     fn at_random(artifact: &Artifact, plan: &Plan, chance: &mut Chance) -> Option<Self> {
         let part = chance.below(artifact.parts.len());
         let whole = &artifact.parts[part].text;
@@ -75,10 +76,16 @@ impl Cut {
             return None;
         }
         let at = chance.below(lines.len());
-        let other = match chance.below(3) {
+        let number = Number::of(artifact.dialect, &artifact.parts[part].part, plan);
+        let other = match chance.below(4) {
             0 => None,
             1 => Some(of_another_job(lines[at], plan, chance)?),
-            _ => Some(with_another_number(lines[at], chance)?),
+            2 => Some(number?.of_another_job(lines[at], plan, chance)?),
+            _ => {
+                // Whoever reads a single line cannot know the number that was meant.
+                let free = number.filter(|number| number.count(&lines) == 1);
+                Some(with_another_number(lines[at], free.as_ref(), chance)?)
+            }
         };
         let new: Vec<&str> = lines[..at]
             .iter()
@@ -120,11 +127,60 @@ fn of_another_job(line: &str, plan: &Plan, chance: &mut Chance) -> Option<String
     (own != other).then(|| line.replace(own.as_str(), other))
 }
 
-fn with_another_number(line: &str, chance: &mut Chance) -> Option<String> {
+/// A number of a job that nobody looks up in the plan: it has to be the same in all lines of the
+/// job and no other job's. So a job's only line may have any number that is free, and that alone is
+/// not a hole; another job's number in its place is one.
+struct Number {
+    dialect: Dialect,
+    job: JobName,
+    /// How a line says it.
+    text: String,
+}
+
+impl Number {
+    fn of(dialect: Dialect, part: &Part, plan: &Plan) -> Option<Self> {
+        let Part::Job(job) = part else { return None };
+        let text = Self::text(dialect, job, plan)?;
+        Some(Self { dialect, job: job.clone(), text })
+    }
+
+    fn text(dialect: Dialect, job: &JobName, plan: &Plan) -> Option<String> {
+        let keys = plan.jobs[job].keys;
+        match dialect {
+            Dialect::Pkey => Some(format!("=0x{:04x} ", keys.pkey?)),
+            Dialect::Nvlink => Some(format!("partition {} node ", keys.channel?)),
+            Dialect::Imex => Some(format!("channel {} ", keys.channel?)),
+            Dialect::Devices => Some(format!("/channel{}", keys.channel?)),
+            _ => None,
+        }
+    }
+
+    fn count(&self, lines: &[&str]) -> usize {
+        lines.iter().filter(|line| line.contains(&self.text)).count()
+    }
+
+    /// Where the number stands that may be any. The two layers that name a channel must agree.
+    fn digits(&self, line: &str) -> Option<Range<usize>> {
+        let is_alone = matches!(self.dialect, Dialect::Pkey | Dialect::Nvlink);
+        let start = line.find(&self.text).filter(|_| is_alone)?;
+        Some(start..start + self.text.len())
+    }
+
+    fn of_another_job(&self, line: &str, plan: &Plan, chance: &mut Chance) -> Option<String> {
+        let others = plan.jobs.keys().filter(|job| **job != self.job);
+        let others = others.filter_map(|job| Self::text(self.dialect, job, plan));
+        let others: Vec<String> = others.filter(|text| *text != self.text).collect();
+        let other = others.get(chance.below(others.len().max(1)))?;
+        line.contains(&self.text).then(|| line.replace(&self.text, other))
+    }
+}
+
+fn with_another_number(line: &str, free: Option<&Number>, chance: &mut Chance) -> Option<String> {
+    let free = free.and_then(|number| number.digits(line)).unwrap_or_default();
     let digits: Vec<usize> = line
         .bytes()
         .enumerate()
-        .filter(|(_, byte)| byte.is_ascii_digit())
+        .filter(|(at, byte)| byte.is_ascii_digit() && !free.contains(at))
         .map(|(at, _)| at)
         .collect();
     if digits.is_empty() {

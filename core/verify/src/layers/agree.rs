@@ -1,5 +1,7 @@
 //! What each job was given on a node: nothing that is another's, and the same by every layer.
 
+use std::collections::BTreeSet;
+
 use model::{Dialect, JobName, Runtime};
 use read::{DeviceFile, Function};
 
@@ -45,6 +47,7 @@ impl Verifier {
             judge_nics(view, who, &told, found);
             judge_parts(view, who, found);
             self.judge_channels(view, who, found);
+            self.judge_control(view, who, found);
             judge_guest(view, who, found);
             judge_files(view, who, found);
         }
@@ -103,8 +106,38 @@ impl Verifier {
         all
     }
 
+    /// Who opens devices opens the files by which their drivers are spoken to.
+    fn judge_control(&self, view: &NodeView<'_>, who: Who, found: &mut Findings<'_>) {
+        let job = view.job(who);
+        let opened = view.opens.iter().filter(|line| line.0 == who);
+        let needed: &[&str] = match job.trust.runtime {
+            Runtime::Vm => &["/dev/vfio/vfio"],
+            Runtime::Container if job.share.gpus == 0 => &[],
+            Runtime::Container if view.model.gpu.is_amd() => &["/dev/kfd"],
+            Runtime::Container => &["/dev/nvidiactl", "/dev/nvidia-uvm"],
+        };
+        let is_open = |needed: &str| {
+            opened
+                .clone()
+                .any(|(_, file, _)| matches!(file, DeviceFile::Control(file) if file == needed))
+        };
+        let missing: Vec<&'static str> =
+            needed.iter().copied().filter(|file| !is_open(file)).collect();
+        // A job that opens nothing at all is told of as such.
+        if opened.clone().next().is_some() && !missing.is_empty() {
+            let owner = Owner::Job(job.name.clone());
+            let lacks = Lack::Some(Named::Files(missing));
+            let ats = opened.map(|(.., at)| *at);
+            found.severed(Dialect::Devices, owner, Some(view.node), lacks, ats);
+        }
+    }
+
     /// The memory channel that a job may open is the one that it was given.
     fn judge_channels(&self, view: &NodeView<'_>, who: Who, found: &mut Findings<'_>) {
+        if !self.world.fleet.layers.dialects.contains(&Dialect::Imex) {
+            // Nobody gives channels in this fleet, so nobody can say which is the right one.
+            return;
+        }
         let job = view.job(who);
         let opened = view.opens.iter().filter_map(|(holder, file, at)| match file {
             DeviceFile::Channel(channel) if *holder == who => Some((*channel, *at)),
@@ -267,11 +300,28 @@ fn judge_guest(view: &NodeView<'_>, who: Who, found: &mut Findings<'_>) {
             found.open(view.device, weakness, [*at]);
         }
     }
-    for (_, numa, at) in view.guest_near.iter().filter(|line| line.0 == who) {
-        let numa_of = |gpu: u16| view.model.gpu_numa.get(usize::from(gpu));
-        if !bits(job.share.gpus).any(|gpu| numa_of(gpu) == Some(numa)) {
-            let weakness = LayerWeakness::FarMemory { job: job.name.clone(), numa: *numa };
-            found.open(view.device, weakness, [*at]);
+    judge_memory(view, who, found);
+}
+
+/// The memory of a machine is on the NUMA nodes of its GPUs, and nowhere else.
+fn judge_memory(view: &NodeView<'_>, who: Who, found: &mut Findings<'_>) {
+    let job = view.job(who);
+    let near: BTreeSet<u16> = bits(job.share.gpus)
+        .filter_map(|gpu| view.model.gpu_numa.get(usize::from(gpu)).copied())
+        .collect();
+    let lines = || view.guest_near.iter().filter(|line| line.0 == who);
+    for (_, numa, at) in lines().filter(|(_, numa, _)| !near.contains(numa)) {
+        let weakness = LayerWeakness::FarMemory { job: job.name.clone(), numa: *numa };
+        found.open(view.device, weakness, [*at]);
+    }
+    let guests = view.guests.iter().filter(|line| line.0 == who).map(|(.., at)| *at);
+    if guests.clone().next().is_none() {
+        return;
+    }
+    for numa in near {
+        if lines().all(|(_, held, _)| *held != numa) {
+            let weakness = LayerWeakness::LooseMemory { job: job.name.clone(), numa };
+            found.open(view.device, weakness, guests.clone());
         }
     }
 }

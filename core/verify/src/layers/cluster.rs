@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{DeviceId, Dialect, Name, NodeId, Runtime, Share, TenantName};
+use model::{DeviceId, Dialect, Name, Node, NodeId, Runtime, Share, TenantName, Uplink};
 use read::Hold;
 
 use super::found::Findings;
@@ -15,6 +15,7 @@ impl Verifier {
     /// What holds for all of a cluster. A manager that nothing is known of is told of as silent.
     pub(super) fn judge_cluster(&self, device: DeviceId, found: &mut Findings<'_>) {
         let (mut constrains, mut keeps_apart) = (Vec::new(), Vec::new());
+        let mut hung: BTreeSet<(&str, &Name)> = BTreeSet::new();
         for (hold, at) in self.lines(&Spot::Cluster(device)) {
             match hold {
                 Hold::ConstrainsDevices(does) => constrains.push((*does, at)),
@@ -24,6 +25,7 @@ impl Verifier {
                     found.open(device, LayerWeakness::WideRole { group, role }, [at]);
                 }
                 Hold::Together { place, nodes } => {
+                    hung.extend(nodes.iter().map(|node| (place.as_str(), node)));
                     self.judge_together(device, place, nodes, at, found);
                 }
                 Hold::Linked { node, .. }
@@ -37,8 +39,7 @@ impl Verifier {
                 _ => {}
             }
         }
-        let is_known =
-            self.layers.held.get(&(device, Dialect::Slurm)).is_some_and(|parts| *parts > 0);
+        let is_known = self.is_heard(device, Dialect::Slurm);
         if self.layers.managers.slurm == Some(device) && is_known {
             let is_shut =
                 |lines: &[(bool, At)]| !lines.is_empty() && lines.iter().all(|line| line.0);
@@ -48,6 +49,27 @@ impl Verifier {
             }
             if !is_shut(&keeps_apart) {
                 found.open(device, LayerWeakness::Unlabelled, ats(&keeps_apart));
+            }
+            self.judge_hung(device, &hung, found);
+        }
+    }
+
+    /// Slurm knows of every node below which leaf it hangs, and with which others NVLink joins it.
+    fn judge_hung(
+        &self,
+        device: DeviceId,
+        hung: &BTreeSet<(&str, &Name)>,
+        found: &mut Findings<'_>,
+    ) {
+        let fleet = &self.world.fleet;
+        for node in &fleet.nodes {
+            let leaf = node.uplinks.first().map(|up| &fleet.switches[up.leaf.index()].name);
+            let domain = (node.nvlink_domain != node.name).then_some(&node.nvlink_domain);
+            let missing = leaf.into_iter().chain(domain);
+            for place in missing.filter(|place| !hung.contains(&(place.as_str(), &node.name))) {
+                let what = format!("where {} hangs", node.name);
+                let (held, planned) = ("unknown".into(), place.to_string());
+                found.open(device, LayerWeakness::Drift { what, held, planned }, []);
             }
         }
     }
@@ -63,6 +85,8 @@ impl Verifier {
     ) {
         let fleet = &self.world.fleet;
         let leaf = fleet.switches.iter().position(|switch| switch.name.as_str() == place);
+        let is_domain = |node: &Node| node.nvlink_domain.as_str() == place;
+        let is_domain = leaf.is_none() && fleet.nodes.iter().any(is_domain);
         for name in nodes {
             let Some(node) = self.layers.names.get(name) else {
                 found.open(device, LayerWeakness::StrangeNode { node: name.clone() }, [at]);
@@ -71,17 +95,16 @@ impl Verifier {
             let node = &fleet.nodes[node.index()];
             let held = place.to_owned();
             let what = format!("where {name} hangs");
-            if let Some(leaf) = leaf {
-                if !node.uplinks.iter().any(|uplink| uplink.leaf.index() == leaf) {
+            if !is_domain {
+                let hangs = |uplink: &Uplink| Some(uplink.leaf.index()) == leaf;
+                if !node.uplinks.iter().any(hangs) {
                     let uplink = node.uplinks.first();
                     let planned =
                         uplink.map(|uplink| fleet.switches[uplink.leaf.index()].name.to_string());
                     let planned = planned.unwrap_or_default();
                     found.open(device, LayerWeakness::Drift { what, held, planned }, [at]);
                 }
-            } else if self.layers.managers.nvlink.keys().any(|domain| domain.as_str() == place)
-                && node.nvlink_domain.as_str() != place
-            {
+            } else if node.nvlink_domain.as_str() != place {
                 let planned = node.nvlink_domain.to_string();
                 found.open(device, LayerWeakness::Drift { what, held, planned }, [at]);
             }
@@ -130,19 +153,41 @@ impl Verifier {
 
     /// A tenant that has something is known to every scheduler.
     pub(super) fn judge_tenant(&self, tenant: &TenantName, found: &mut Findings<'_>) {
-        if self.layers.tenant_shares.get(tenant).copied().unwrap_or_default() == 0 {
+        let holdings = self.layers.tenants.get(tenant);
+        let Some(holdings) = holdings.filter(|holdings| !holdings.nodes.is_empty()) else {
             return;
-        }
+        };
         let spot = Spot::Tenant(tenant.clone());
         let lines = || self.lines(&spot).map(|(hold, _)| hold);
         let owner = || Owner::Tenant(tenant.clone());
-        let queued = lines().any(|hold| matches!(hold, Hold::Partition { .. }));
-        if self.layers.managers.slurm.is_some() && !queued {
-            found.severed(Dialect::Slurm, owner(), None, Lack::Everything, []);
+        if self.layers.managers.slurm.is_some() {
+            self.judge_queues_of(tenant, &holdings.nodes, found);
         }
         let named = lines().any(|hold| matches!(hold, Hold::Namespace { .. }));
         if self.layers.managers.kubernetes.is_some() && !named {
             found.severed(Dialect::Kubernetes, owner(), None, Lack::Everything, []);
+        }
+    }
+
+    /// A tenant may run wherever it has something.
+    fn judge_queues_of(
+        &self,
+        tenant: &TenantName,
+        nodes: &BTreeMap<NodeId, u32>,
+        found: &mut Findings<'_>,
+    ) {
+        let (mut open, mut ats): (BTreeSet<&NodeId>, _) = (BTreeSet::new(), Vec::new());
+        for (hold, at) in self.lines(&Spot::Tenant(tenant.clone())) {
+            let Hold::Partition { nodes, .. } = hold else { continue };
+            open.extend(nodes.iter().filter_map(|node| self.layers.names.get(node)));
+            ats.push(at);
+        }
+        let missing: Vec<NodeId> =
+            nodes.keys().filter(|node| !open.contains(node)).copied().collect();
+        if !missing.is_empty() {
+            let lacks =
+                if ats.is_empty() { Lack::Everything } else { Lack::Some(Named::Nodes(missing)) };
+            found.severed(Dialect::Slurm, Owner::Tenant(tenant.clone()), None, lacks, ats);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::device::At;
 use crate::verifier::{JobId, Verifier};
 
 /// The partition that every port of a fabric is in, by which the subnet manager reaches it.
-const DEFAULT_KEY: u16 = 0x7fff;
+pub(super) const DEFAULT_KEY: u16 = 0x7fff;
 
 /// The keys of some ports of one node and the lines that say so.
 type Joins = (BTreeSet<u16>, Vec<At>);
@@ -76,6 +76,11 @@ impl Verifier {
                 _ => {}
             }
         }
+        if pkey == DEFAULT_KEY && everybody.is_empty() && self.is_heard(device, Dialect::Pkey) {
+            let what = format!("InfiniBand partition {pkey:#06x}");
+            let (held, planned) = ("unknown".into(), "that every port is in it".into());
+            found.open(device, LayerWeakness::Drift { what, held, planned }, []);
+        }
         let full = members.iter().filter(|(_, full)| *full).map(|(seat, _)| seat.at);
         let open: Vec<At> = everybody.iter().filter(|(full, _)| *full).map(|(_, at)| *at).collect();
         let with_full: Vec<At> = full.collect();
@@ -132,6 +137,7 @@ impl Verifier {
         self.judge_job_channels(job, nodes, found);
         self.judge_reservation(job, nodes, found);
         self.judge_cluster_guest(job, nodes, found);
+        self.judge_pods(job, nodes, found);
     }
 
     /// All interfaces of a job in a pod are full members of one partition.

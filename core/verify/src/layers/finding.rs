@@ -71,8 +71,12 @@ pub enum Named {
     Gpus(u64),
     /// Interfaces of a node.
     Nics(u64),
+    /// GPUs of a node, by the numbers of their device files.
+    Minors(u64),
     /// NVLink memory channels.
     Channels(Vec<u16>),
+    /// Device files.
+    Files(Vec<&'static str>),
     /// Nodes.
     Nodes(Vec<NodeId>),
 }
@@ -199,6 +203,8 @@ pub enum LayerWeakness {
     NotConfidential { job: JobName, held: Option<Confidential>, planned: Option<Confidential> },
     /// The memory of a virtual machine is on a NUMA node where none of its GPUs is.
     FarMemory { job: JobName, numa: u16 },
+    /// The memory of a virtual machine is not on a NUMA node where GPUs of it are.
+    LooseMemory { job: JobName, numa: u16 },
     /// A group is given to virtual machines while the host drives one of its functions.
     UnviableGroup { group: u16, pci: PciAddress },
     /// Whoever has a port is in this InfiniBand partition.
@@ -213,6 +219,8 @@ pub enum LayerWeakness {
     OpenQueue { partition: SmolStr },
     /// An account is let into a partition of Slurm that is no tenant's.
     StrangeAccount { partition: SmolStr, account: SmolStr },
+    /// A scheduler has a job in pods where none of its nodes is: no fabric joins it with them.
+    AcrossPods { job: JobName, strays: Vec<SmolStr>, own: Vec<Name> },
     /// A manager speaks of a node that the fleet does not have.
     StrangeNode { node: Name },
     /// A namespace that is no tenant's has something of a tenant.
@@ -221,12 +229,20 @@ pub enum LayerWeakness {
     OpenNamespace { namespace: Name, direction: Direction },
     /// A policy lets anybody in or out.
     LetsAnyone { namespace: Name, direction: Direction },
+    /// Pods of the namespace are kept from what is their own.
+    ShutNamespace { namespace: Name, way: &'static str },
     /// Pods of the namespace may speak without mutual TLS.
     PermissiveTls { namespace: Name },
     /// The mesh lets anybody call the namespace.
     OpenMesh { namespace: Name },
     /// The namespace may use as many GPUs as there are, or store without end.
     NoQuota { namespace: Name, of: &'static str },
+    /// The namespace may use or store more or less than its tenant has.
+    WrongQuota { namespace: Name, of: &'static str, held: u64, planned: u64 },
+    /// A namespace may store in a class that is no tenant's.
+    NobodysVolumes { class: SmolStr },
+    /// People of the tenant can do nothing in its namespace.
+    NoRole { namespace: Name, group: SmolStr },
     /// Containers of the namespace have no bounds by default.
     Unbounded { namespace: Name },
     /// Pods of the namespace may reach the host.
@@ -293,10 +309,12 @@ fn here(node: Option<NodeId>, fleet: &Fleet) -> String {
 }
 
 impl Named {
-    fn show(&self, fleet: &Fleet) -> String {
+    pub(super) fn show(&self, fleet: &Fleet) -> String {
         match self {
             Self::Gpus(mask) => numbered("GPU", bits(*mask).map(|gpu| gpu + 1)),
             Self::Nics(mask) => numbered("interface", bits(*mask)),
+            Self::Minors(mask) => numbered("GPU device", bits(*mask)),
+            Self::Files(files) => numbered("file", files.iter().copied()),
             Self::Channels(channels) => numbered("channel", channels.iter().copied()),
             Self::Nodes(nodes) => {
                 let names: Vec<&str> =
@@ -317,7 +335,7 @@ pub(crate) fn bits(mask: u64) -> impl Iterator<Item = u16> + Clone {
 }
 
 /// `GPU 1`, `GPUs 1, 3`, `no GPU`.
-fn numbered(what: &str, numbers: impl Iterator<Item = u16>) -> String {
+fn numbered(what: &str, numbers: impl Iterator<Item: ToString>) -> String {
     let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
     match numbers.as_slice() {
         [] => format!("no {what}"),
@@ -435,6 +453,7 @@ impl LayerWeakness {
             Self::WrongRuntime { .. } => "wrong-runtime",
             Self::NotConfidential { .. } => "not-confidential",
             Self::FarMemory { .. } => "far-memory",
+            Self::LooseMemory { .. } => "loose-memory",
             Self::UnviableGroup { .. } => "unviable-group",
             Self::OpenKey { .. } => "open-key",
             Self::OpenDevices { .. } => "open-devices",
@@ -442,10 +461,15 @@ impl LayerWeakness {
             Self::Unlabelled => "unlabelled",
             Self::OpenQueue { .. } => "open-queue",
             Self::StrangeAccount { .. } => "strange-account",
+            Self::AcrossPods { .. } => "across-pods",
             Self::StrangeNode { .. } => "strange-node",
             Self::NobodysNamespace { .. } => "nobodys-namespace",
             Self::OpenNamespace { .. } => "open-namespace",
             Self::LetsAnyone { .. } => "lets-anyone",
+            Self::ShutNamespace { .. } => "shut-namespace",
+            Self::WrongQuota { .. } => "wrong-quota",
+            Self::NobodysVolumes { .. } => "nobodys-volumes",
+            Self::NoRole { .. } => "no-role",
             Self::PermissiveTls { .. } => "permissive-tls",
             Self::OpenMesh { .. } => "open-mesh",
             Self::NoQuota { .. } => "no-quota",
@@ -503,6 +527,11 @@ impl fmt::Display for LayerWeakness {
                 f,
                 "the machine of {job} has its memory on NUMA node {numa}, where none of its GPUs is"
             ),
+            Self::LooseMemory { job, numa } => write!(
+                f,
+                "the machine of {job} is not bound to NUMA node {numa}, where GPUs of it are; \
+                 bind its memory there"
+            ),
             Self::UnviableGroup { group, pci } => write!(
                 f,
                 "IOMMU group {group} is given to a virtual machine while the host has function \
@@ -531,6 +560,15 @@ impl fmt::Display for LayerWeakness {
                 f,
                 "Slurm partition {partition} lets in account {account}, which is no tenant's"
             ),
+            Self::AcrossPods { job, strays, own } => {
+                let own: Vec<&str> = own.iter().map(Name::as_str).collect();
+                let (strays, own) = (strays.join(", "), own.join(", "));
+                write!(
+                    f,
+                    "{job} is in pod {own}, and is also placed in pod {strays}, which another \
+                     fabric joins; place it in one"
+                )
+            }
             Self::StrangeNode { node } => {
                 write!(f, "it speaks of node {node}, which the fleet does not have")
             }
@@ -544,6 +582,19 @@ impl fmt::Display for LayerWeakness {
             Self::LetsAnyone { namespace, direction } => {
                 let does = passes(*direction);
                 write!(f, "a policy lets pass whatever {does} namespace {namespace}")
+            }
+            Self::ShutNamespace { namespace, way } => {
+                write!(f, "pods of {namespace} cannot {way}; let them")
+            }
+            Self::WrongQuota { namespace, of, held, planned } => write!(
+                f,
+                "the quota of {namespace} is {held} {of}; what its tenant has allows {planned}"
+            ),
+            Self::NobodysVolumes { class } => {
+                write!(f, "volumes of class {class} may be asked for, and are no tenant's")
+            }
+            Self::NoRole { namespace, group } => {
+                write!(f, "members of {group} have no role in their namespace {namespace}")
             }
             Self::PermissiveTls { namespace } => {
                 write!(f, "pods of {namespace} may speak without mutual TLS; make it strict")

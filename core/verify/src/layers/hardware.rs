@@ -20,7 +20,7 @@ const TO_MACHINES: &str = "vfio-pci";
 impl Verifier {
     /// Each function is where the fleet says it is.
     pub(super) fn judge_functions(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
-        if !self.speaks(view, model::Dialect::Vfio) {
+        if !self.hears(view, model::Dialect::Vfio) {
             return;
         }
         let gpus = (0..).zip(&view.model.pci.gpus).map(|(gpu, pci)| (Function::Gpu(gpu), *pci));
@@ -253,7 +253,7 @@ fn cuts_of(view: &NodeView<'_>, gpu: u16) -> Vec<At> {
     let cuttable = view.cuttable.iter().filter(|(cut, _)| *cut == gpu).map(|(_, at)| *at);
     let instances = view.instances.iter().filter(|(cut, ..)| *cut == gpu);
     // The AMD modes besides SPX divide a GPU into several.
-    let divided = view.divided.iter().filter(|(cut, mode, _)| *cut == gpu && *mode != "SPX");
+    let divided = view.divided.iter().filter(|(cut, mode, ..)| *cut == gpu && *mode != "SPX");
     let divided = divided.map(|(.., at)| *at);
     cuttable.chain(instances.map(|(.., at)| *at)).chain(divided).collect()
 }

@@ -40,11 +40,15 @@ impl Verifier {
             }
             Hold::EveryMember { pkey, .. } => out.push(Spot::Key(device, *pkey)),
             Hold::Schedulable { node: name, .. }
-            | Hold::Allocated { node: name, .. }
             | Hold::Published { node: name, .. }
             | Hold::Label { node: name, .. } => out.push(node(name)),
-            Hold::Claimed { namespace, node: name, .. } => {
+            Hold::Allocated { job: of, node: name, .. } => {
+                out.push(node(name));
+                out.extend(job(of));
+            }
+            Hold::Claimed { namespace, job: of, node: name, .. } => {
                 out.extend([space(namespace), node(name)]);
+                out.extend(job(of));
             }
             Hold::Partition { partition, accounts, .. } => {
                 out.push(Spot::Queue(device, partition.clone()));
@@ -126,8 +130,12 @@ impl Verifier {
         let mut last = None;
         for (place, claim) in (0..).zip(claims) {
             // Names get their numbers here, so that a reader need not ask whether they have one.
-            if let Fact::Holds(Hold::Reserved { job, .. } | Hold::ClusterGuest { job, .. }) =
-                &claim.fact
+            if let Fact::Holds(
+                Hold::Reserved { job, .. }
+                | Hold::ClusterGuest { job, .. }
+                | Hold::Allocated { job, .. }
+                | Hold::Claimed { job, .. },
+            ) = &claim.fact
             {
                 self.job_id(job);
             }
@@ -190,8 +198,9 @@ impl Verifier {
 
     /// Marks a place whose lines changed, and what is judged from it.
     fn mark_spot(&mut self, sheet: u32, spot: &Spot) {
-        // Only what joins nodes is judged over all nodes of a job.
-        let joins_nodes = [Dialect::Imex, Dialect::Nvlink, Dialect::Pkey];
+        // Only what joins nodes, and labels that say where they are, is judged over all nodes of
+        // a job.
+        let joins_nodes = [Dialect::Imex, Dialect::Nvlink, Dialect::Pkey, Dialect::Kubernetes];
         let joins_nodes = joins_nodes.contains(&self.sheets[sheet as usize].dialect);
         match spot {
             Spot::Port(guid) => {
@@ -259,15 +268,21 @@ impl Verifier {
     pub(super) fn mark_tenant(&mut self, tenant: &TenantName) {
         let spot = Spot::Tenant(tenant.clone());
         let lines = self.layers.about.get(&spot).into_iter().flatten();
-        let mut queues = Vec::new();
+        let mut places = Vec::new();
         for line in lines {
             let sheet = &self.sheets[line.sheet as usize];
             let claim = &sheet.claims[line.claim as usize];
-            if let Fact::Holds(Hold::Partition { partition, .. }) = &claim.fact {
-                queues.push(Spot::Queue(sheet.device, partition.clone()));
+            match &claim.fact {
+                Fact::Holds(Hold::Partition { partition, .. }) => {
+                    places.push(Spot::Queue(sheet.device, partition.clone()));
+                }
+                Fact::Holds(Hold::Namespace { namespace, .. }) => {
+                    places.push(Spot::Namespace(sheet.device, namespace.clone()));
+                }
+                _ => {}
             }
         }
-        self.layers.dirty.extend(queues);
+        self.layers.dirty.extend(places);
         self.layers.dirty.insert(spot);
     }
 

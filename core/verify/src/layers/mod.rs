@@ -6,6 +6,7 @@
 //! place; what joins several nodes are others.
 
 mod agree;
+mod board;
 mod cluster;
 mod fabric;
 mod finding;
@@ -14,6 +15,7 @@ mod hardware;
 mod lines;
 mod namespace;
 mod node;
+mod pods;
 mod software;
 mod why;
 
@@ -47,8 +49,7 @@ pub(crate) struct Layers {
     /// By node: who has what of it, in the order of their names.
     shares: Vec<Vec<(JobId, Share)>>,
     job_nodes: BTreeMap<JobId, BTreeMap<NodeId, Share>>,
-    /// By tenant: on how many nodes its jobs have something, each counted by itself.
-    tenant_shares: BTreeMap<TenantName, u32>,
+    tenants: BTreeMap<TenantName, Holdings>,
     trusts: BTreeMap<TenantName, Trust>,
     /// By node: its own sheets, in the order of dialects and parts.
     sheets: Vec<Vec<u32>>,
@@ -62,6 +63,14 @@ pub(crate) struct Layers {
     /// Places whose verdict names somebody elsewhere: judged again at every change.
     suspicious: BTreeSet<Spot>,
     findings: BTreeMap<Spot, Vec<Finding>>,
+}
+
+/// What all jobs of a tenant have.
+#[derive(Debug, Default)]
+struct Holdings {
+    /// By node: how many of its jobs have something there.
+    nodes: BTreeMap<NodeId, u32>,
+    gpus: u64,
 }
 
 /// Who speaks for more than one node.
@@ -127,19 +136,28 @@ impl Layers {
         }
         ports.sort_unstable();
         let devices = fleet.devices().filter(|_| has_layers);
+        let managers = Managers::new(fleet);
+        let subnets = managers.subnets.values();
+        let default_keys: Vec<Spot> =
+            subnets.map(|device| Spot::Key(*device, fabric::DEFAULT_KEY)).collect();
         Self {
             names: ids().map(|(id, node)| (node.name.clone(), id)).collect(),
             ports,
-            managers: Managers::new(fleet),
+            managers,
             shares: vec![Vec::new(); nodes.len()],
             job_nodes: BTreeMap::new(),
-            tenant_shares: BTreeMap::new(),
+            tenants: BTreeMap::new(),
             trusts: BTreeMap::new(),
             sheets: vec![Vec::new(); nodes.len()],
             told: vec![Vec::new(); nodes.len()],
             about: BTreeMap::new(),
             held: BTreeMap::new(),
-            dirty: devices.map(Spot::Device).collect(),
+            // A verdict about a node depends on what managers say, also where it is silent itself.
+            dirty: devices
+                .map(Spot::Device)
+                .chain(ids().map(|(id, _)| Spot::Node(id)))
+                .chain(default_keys)
+                .collect(),
             suspicious: BTreeSet::new(),
             findings: BTreeMap::new(),
         }
@@ -149,6 +167,19 @@ impl Layers {
         let place = self.ports.binary_search_by_key(&guid, |(held, ..)| *held).ok()?;
         let (_, node, nic) = self.ports[place];
         Some((node, nic))
+    }
+}
+
+impl Holdings {
+    /// One job has this of a node from now on, and that no longer.
+    fn exchange(&mut self, node: NodeId, before: Option<Share>, after: Option<Share>) {
+        let gpus = |share: Option<Share>| share.map_or(0, |share| share.gpus.count_ones());
+        self.gpus = self.gpus + u64::from(gpus(after)) - u64::from(gpus(before));
+        let jobs = self.nodes.entry(node).or_default();
+        *jobs = *jobs + u32::from(after.is_some()) - u32::from(before.is_some());
+        if *jobs == 0 {
+            self.nodes.remove(&node);
+        }
     }
 }
 
@@ -195,19 +226,17 @@ impl Verifier {
         };
         let place = owners.binary_search_by(|(held, _)| self.job_name(*held).cmp(job));
         let owners = &mut self.layers.shares[node.index()];
-        let count = self.layers.tenant_shares.entry(job.tenant.clone()).or_default();
-        match (place, share) {
-            (Ok(place), Some(share)) => owners[place].1 = share,
-            (Ok(place), None) => {
-                owners.remove(place);
-                *count -= 1;
-            }
+        let before = match (place, share) {
+            (Ok(place), Some(share)) => Some(std::mem::replace(&mut owners[place].1, share)),
+            (Ok(place), None) => Some(owners.remove(place).1),
             (Err(place), Some(share)) => {
                 owners.insert(place, (id, share));
-                *count += 1;
+                None
             }
             (Err(_), None) => return,
-        }
+        };
+        let holdings = self.layers.tenants.entry(job.tenant.clone()).or_default();
+        holdings.exchange(node, before, share);
         let nodes = self.layers.job_nodes.entry(id).or_default();
         match share {
             Some(share) => nodes.insert(node, share),
@@ -274,7 +303,19 @@ impl Verifier {
             self.layers.dirty.insert(Spot::Device(device));
             let is_manager = self.world.fleet.node_of(device).is_none();
             self.layers.dirty.extend(is_manager.then_some(Spot::Cluster(device)));
+            if dialect == Dialect::Pkey {
+                self.layers.dirty.insert(Spot::Key(device, fabric::DEFAULT_KEY));
+            }
+            if dialect == Dialect::Slurm {
+                let nodes = self.layers.names.values();
+                self.layers.dirty.extend(nodes.map(|node| Spot::Node(*node)));
+            }
         }
+    }
+
+    /// Whether a device says anything in a dialect.
+    fn is_heard(&self, device: DeviceId, dialect: Dialect) -> bool {
+        self.layers.held.get(&(device, dialect)).is_some_and(|parts| *parts > 0)
     }
 
     /// Judges what changed since the last time.
@@ -330,7 +371,7 @@ impl Verifier {
 
     fn judge_silence(&self, device: DeviceId, found: &mut Findings<'_>) {
         for dialect in self.world.fleet.dialects(device).filter(|dialect| !dialect.is_network()) {
-            if self.layers.held.get(&(device, dialect)).copied().unwrap_or_default() == 0 {
+            if !self.is_heard(device, dialect) {
                 found.weak(Some(device), Weakness::Silent(dialect), []);
             }
         }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use model::{DeviceId, Name, TenantName};
+use model::{DeviceId, Name, Part, TenantName};
 use read::{Direction, Hold, Peer};
 
 use super::found::Findings;
 use super::{Atom, LayerPlace, LayerWeakness, Member, Owner, Spot, Strength};
 use crate::device::At;
 use crate::verifier::Verifier;
+
+/// How much a tenant may store for each of its GPUs: 1 TiB.
+const BYTES_PER_GPU: u64 = 1 << 40;
 
 impl Verifier {
     pub(super) fn judge_namespace(&self, device: DeviceId, name: &Name, found: &mut Findings<'_>) {
@@ -30,6 +33,41 @@ impl Verifier {
         }
         let lines: Vec<(&Hold, At)> = self.lines(&spot).collect();
         judge_defaults(&own, &lines, found);
+        judge_own_ways(&own, &lines, found);
+        self.judge_roles(&own, &lines, found);
+        self.judge_quotas(&own, &lines, found);
+    }
+
+    /// All people of a tenant may do something in its namespace.
+    fn judge_roles(&self, own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'_>) {
+        for group in &self.trust_of(own.tenant).groups {
+            let acts = |(hold, _): &(&Hold, At)| matches!(hold, Hold::Role { group: held, .. } if held == group);
+            if !lines.iter().any(acts) {
+                let (namespace, group) = (own.name.clone(), group.clone());
+                found.open(own.device, LayerWeakness::NoRole { namespace, group }, [own.said]);
+            }
+        }
+    }
+
+    /// A namespace may use what its tenant has, and store as much as belongs to that.
+    fn judge_quotas(&self, own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'_>) {
+        let planned = self.layers.tenants.get(own.tenant).map_or(0, |held| held.gpus);
+        let (mut gpus, mut bytes) = (Vec::new(), Vec::new());
+        for (hold, at) in lines {
+            match hold {
+                Hold::GpuQuota { gpus: held, .. } => gpus.push((u64::from(*held), *at)),
+                Hold::StorageQuota { bytes: held, .. } => bytes.push((*held, *at)),
+                _ => {}
+            }
+        }
+        let quotas = [("GPUs", gpus, planned), ("bytes", bytes, planned * BYTES_PER_GPU)];
+        for (of, lines, planned) in quotas {
+            for (held, at) in lines.into_iter().filter(|(held, _)| *held != planned) {
+                let namespace = own.name.clone();
+                let weakness = LayerWeakness::WrongQuota { namespace, of, held, planned };
+                found.open(own.device, weakness, [at]);
+            }
+        }
     }
 
     /// Only jobs and control planes of its tenant are in a namespace.
@@ -101,13 +139,19 @@ impl Verifier {
     /// Nothing of a tenant is in a namespace that is no tenant's.
     fn judge_nobodys(&self, device: DeviceId, name: &Name, found: &mut Findings<'_>) {
         let spot = Spot::Namespace(device, name.clone());
-        let is_tenants = |hold: &Hold| {
-            matches!(
-                hold,
-                Hold::Claimed { .. } | Hold::ClusterGuest { .. } | Hold::ControlPlane { .. }
-            )
+        let is_tenants = |(hold, at): &(&Hold, At)| match hold {
+            Hold::Claimed { .. } | Hold::ClusterGuest { .. } | Hold::ControlPlane { .. } => true,
+            // Others let it in, or are let in by it.
+            Hold::Lets { namespace, .. } | Hold::MeshLets { namespace, .. }
+                if namespace != name =>
+            {
+                false
+            }
+            // Operators have namespaces of their own, which are none of our business; but what is
+            // written for a tenant is meant for a tenant's.
+            _ => matches!(self.sheets[at.sheet as usize].part, Part::Tenant(_) | Part::Job(_)),
         };
-        let first = self.lines(&spot).find(|(hold, _)| is_tenants(hold));
+        let first = self.lines(&spot).find(is_tenants);
         if let Some((_, at)) = first {
             let weakness = LayerWeakness::NobodysNamespace { namespace: name.clone() };
             found.open(device, weakness, [at]);
@@ -123,6 +167,11 @@ impl Verifier {
             }
         }
         let Some((tenant, &said)) = owners.iter().next() else {
+            for (hold, at) in self.lines(&spot) {
+                if let Hold::StorageQuota { bytes: 1.., .. } = hold {
+                    found.open(device, LayerWeakness::NobodysVolumes { class: class.into() }, [at]);
+                }
+            }
             return;
         };
         let place = || LayerPlace::Volumes(class.into());
@@ -224,6 +273,31 @@ fn judge_defaults(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
     ];
     for (_, weakness) in lacking.into_iter().filter(|(is_there, _)| !is_there) {
         found.open(own.device, weakness, [own.said]);
+    }
+}
+
+/// Pods of a namespace reach each other and the names of services, past all that is denied.
+fn judge_own_ways(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'_>) {
+    let lets = |way: Direction, to: &Peer| {
+        lines.iter().any(|(hold, _)| {
+            matches!(hold, Hold::Lets { namespace, direction, peer }
+                if namespace == own.name && *direction == way && peer == to)
+        })
+    };
+    let itself = Peer::Namespace(own.name.clone());
+    let calls = lines.iter().any(|(hold, _)| {
+        matches!(hold, Hold::MeshLets { namespace, callers }
+            if namespace == own.name && callers.contains(own.name))
+    });
+    let ways = [
+        (lets(Direction::Ingress, &itself), "be reached by each other"),
+        (lets(Direction::Egress, &itself), "reach each other"),
+        (lets(Direction::Egress, &Peer::Resolver), "ask for names"),
+        (calls, "call each other through the mesh"),
+    ];
+    for (_, way) in ways.into_iter().filter(|(is_open, _)| !is_open) {
+        let namespace = own.name.clone();
+        found.open(own.device, LayerWeakness::ShutNamespace { namespace, way }, [own.said]);
     }
 }
 

@@ -8,7 +8,7 @@ use read::{DeviceFile, Fact, Function, Hold};
 use smol_str::SmolStr;
 
 use super::found::Findings;
-use super::{Atom, LayerPlace, LayerWeakness, Member, Owner, Strength};
+use super::{Atom, LayerPlace, Member, Owner, Strength};
 use crate::device::At;
 use crate::verifier::Verifier;
 
@@ -27,7 +27,7 @@ pub(super) struct NodeView<'a> {
     pub(super) boot: Vec<(bool, At)>,
     pub(super) cuttable: Vec<(u16, At)>,
     pub(super) instances: Vec<(u16, &'a SmolStr, u8, At)>,
-    pub(super) divided: Vec<(u16, &'a SmolStr, At)>,
+    pub(super) divided: Vec<(u16, &'a SmolStr, &'a SmolStr, At)>,
     pub(super) joinable: Vec<(u16, u64, At)>,
     pub(super) active: Vec<(u16, At)>,
     /// Partitions of the node's domain that hold GPUs of it.
@@ -74,9 +74,11 @@ impl Verifier {
         self.judge_drivers(&view, found);
         self.judge_cuts(&view, found);
         self.judge_board(&view, found);
+        self.judge_divisions(&view, found);
         self.judge_jobs_here(&view, found);
         self.judge_software(&view, found);
         self.judge_labels(&view, found);
+        self.judge_schedulable(&view, found);
     }
 
     /// Two tenants on one host: each must allow it, and the other too.
@@ -105,26 +107,15 @@ impl Verifier {
         }
     }
 
-    fn judge_board(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
-        for &(partition, at) in &view.active {
-            let Some(&(_, gpus, joinable)) =
-                view.joinable.iter().find(|(number, ..)| *number == partition)
-            else {
-                found.open(view.device, LayerWeakness::UnknownPartition { partition }, [at]);
-                continue;
-            };
-            let seats = view.seats_of(gpus, at);
-            if seats.iter().all(|seat| seat.owner.is_none()) {
-                found.open(view.device, LayerWeakness::LeftoverPartition { partition }, [at]);
-            }
-            let place = LayerPlace::Partition { device: view.device, partition };
-            self.meet(&place, &seats, &[joinable], found);
-        }
-    }
-
     /// Whether a node is configured in this dialect.
     pub(super) fn speaks(&self, view: &NodeView<'_>, dialect: Dialect) -> bool {
         self.world.fleet.dialects(view.device).any(|held| held == dialect)
+    }
+
+    /// Whether a node is configured in this dialect and says something in it. What is silent is
+    /// told of as such, and not line by line.
+    pub(super) fn hears(&self, view: &NodeView<'_>, dialect: Dialect) -> bool {
+        self.speaks(view, dialect) && self.is_heard(view.device, dialect)
     }
 }
 
@@ -213,7 +204,9 @@ impl<'a> NodeView<'a> {
             Hold::Instance { gpu, profile, start } => {
                 self.instances.push((*gpu, profile, *start, at));
             }
-            Hold::Divided { gpu, compute, .. } => self.divided.push((*gpu, compute, at)),
+            Hold::Divided { gpu, compute, memory } => {
+                self.divided.push((*gpu, compute, memory, at));
+            }
             Hold::Joinable { partition, gpus } => self.joinable.push((*partition, *gpus, at)),
             Hold::Active { partition } => self.active.push((*partition, at)),
             Hold::Linked { partition, gpus, .. } => self.linked.push((*partition, *gpus, at)),

@@ -13,9 +13,15 @@ use crate::verifier::Verifier;
 impl Verifier {
     /// A node runs what the fleet says, and what everybody on it accepts.
     pub(super) fn judge_software(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
-        if !self.speaks(view, Dialect::Versions) {
-            return;
+        if self.hears(view, Dialect::Versions) {
+            self.judge_versions(view, found);
         }
+        if self.speaks(view, Dialect::Versions) {
+            self.judge_demands(view, found);
+        }
+    }
+
+    fn judge_versions(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
         let planned = &self.world.fleet.nodes[view.node.index()].versions;
         for &component in Component::ALL {
             let planned = match component {
@@ -50,7 +56,10 @@ impl Verifier {
             let planned = word(planned.secure_boot);
             drift(view.device, "its boot".into(), word(securely), planned, Some(at), found);
         }
-        self.judge_demands(view, found);
+        if view.boot.is_empty() {
+            let planned = word(planned.secure_boot);
+            drift(view.device, "its boot".into(), "unknown", planned, None, found);
+        }
     }
 
     /// Each tenant on a node finds there at least what it demands.
@@ -92,17 +101,22 @@ impl Verifier {
         let node = &fleet.nodes[view.node.index()];
         let keys = &fleet.layers.labels;
         let leaf = node.uplinks.first().and_then(|uplink| fleet.switches.get(uplink.leaf.index()));
-        for &(key, value, at) in &view.labels {
-            let planned = match key {
-                key if *key == keys.pod => Some(&fleet.pods[node.pod.index()].name),
-                key if *key == keys.leaf => leaf.map(|leaf| &leaf.name),
-                key if *key == keys.rack => Some(&node.rack),
-                key if *key == keys.nvlink_domain => Some(&node.nvlink_domain),
-                _ => None,
-            };
-            if let Some(planned) = planned.filter(|planned| planned.as_str() != value) {
-                let what = format!("the label {key}");
-                drift(view.device, what, value, planned.as_str(), Some(at), found);
+        let planned = [
+            (&keys.pod, Some(&fleet.pods[node.pod.index()].name)),
+            (&keys.leaf, leaf.map(|leaf| &leaf.name)),
+            (&keys.rack, Some(&node.rack)),
+            (&keys.nvlink_domain, Some(&node.nvlink_domain)),
+        ];
+        // Of a node that nobody labels or publishes, Kubernetes does not speak.
+        let is_known = !view.labels.is_empty() || !view.published.is_empty();
+        for (key, planned) in planned.into_iter().filter_map(|(key, name)| Some((key, name?))) {
+            let what = || format!("the label {key}");
+            let lines = || view.labels.iter().filter(|line| line.0 == key);
+            for &(_, value, at) in lines().filter(|line| planned.as_str() != line.1) {
+                drift(view.device, what(), value, planned.as_str(), Some(at), found);
+            }
+            if is_known && lines().next().is_none() {
+                drift(view.device, what(), "unknown", planned.as_str(), None, found);
             }
         }
         for &(minor, pci, at) in &view.published {
@@ -114,12 +128,11 @@ impl Verifier {
                 drift(view.device, what, &pci.to_string(), &planned, Some(at), found);
             }
         }
-        for &(minors, at) in &view.schedulable {
-            let all = u64::MAX.checked_shr(64 - u32::from(view.model.gpus)).unwrap_or_default();
-            if minors & !all != 0 {
-                let what = "the number of GPUs that Slurm gives out".into();
-                let held = (64 - minors.leading_zeros()).to_string();
-                drift(view.device, what, &held, &view.model.gpus.to_string(), Some(at), found);
+        for (gpu, pci) in (0..).zip(&view.model.pci.gpus).filter(|_| is_known) {
+            let Some(minor) = view.model.pci.minor(gpu) else { continue };
+            if view.published.iter().all(|(held, ..)| *held != minor) {
+                let what = format!("the published device gpu-{minor}");
+                drift(view.device, what, "unknown", &pci.to_string(), None, found);
             }
         }
     }
@@ -132,7 +145,7 @@ impl NodeView<'_> {
     }
 }
 
-fn drift(
+pub(super) fn drift(
     device: DeviceId,
     what: String,
     held: &str,

@@ -22,7 +22,7 @@ fn a_label_that_contradicts_the_fleet_is_told() {
         },
         expect![[r#"
             drift: t1: the label accelerator.topograph.run/domain is rack-2; the fleet says rack-1
-              kubernetes kubernetes (head:8): t1 has label accelerator.topograph.run/domain=rack-2
+              kubernetes kubernetes (head:10): t1 has label accelerator.topograph.run/domain=rack-2
         "#]],
     );
 }
@@ -43,7 +43,7 @@ fn a_scheduler_that_does_not_fence_is_told() {
         },
         expect![[r#"
             unconstrained: slurm: Slurm does not keep jobs from devices that it did not give them; set ConstrainDevices=yes
-              slurm slurm (head:2): Slurm does not keep jobs from others' devices
+              slurm slurm (head:3): Slurm does not keep jobs from others' devices
             unlabelled: slurm: Slurm does not keep jobs of different accounts off each other's nodes; set MCSPlugin=mcs/account
         "#]],
     );
@@ -119,6 +119,10 @@ fn a_namespace_that_lets_others_in_is_found() {
               kubernetes kubernetes (tenant red:4): pods of namespace blue may reach pods of namespace red
             open-namespace: kubernetes: what no policy allows still leaves namespace gold; deny it
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
+            shut-namespace: kubernetes: pods of gold cannot call each other through the mesh; let them
+              kubernetes kubernetes (tenant gold:1): namespace gold is gold's
+            shut-namespace: kubernetes: pods of red cannot be reached by each other; let them
+              kubernetes kubernetes (tenant red:1): namespace red is red's
             permissive-tls: kubernetes: pods of gold may speak without mutual TLS; make it strict
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
             open-mesh: kubernetes: the mesh lets anybody call gold; name who may
@@ -158,16 +162,16 @@ fn roles_volumes_and_control_planes_are_one_tenants() {
         },
         expect![[r#"
             breach: namespace blue (blue) meets control plane kamaji (red) in namespace blue: data can cross; give each tenant a namespace of its own
-              kubernetes kubernetes (head:16): red has a kamaji of its own in namespace blue
+              kubernetes kubernetes (head:44): red has a kamaji of its own in namespace blue
               kubernetes kubernetes (tenant blue:1): namespace blue is blue's
             breach: volumes of class red (blue) meets volumes of class red (red) in volume class red: data can cross; give each tenant a class of its own
-              kubernetes kubernetes (head:15): volumes of class red are blue's
-              kubernetes kubernetes (tenant red:13): volumes of class red are red's
+              kubernetes kubernetes (head:43): volumes of class red are blue's
+              kubernetes kubernetes (tenant red:14): volumes of class red are red's
             breach: group red-people (red) meets namespace blue (blue) in role edit of namespace blue: data can cross; bind the role to groups of the namespace's tenant only
-              kubernetes kubernetes (head:13): members of red-people have role edit in namespace blue
+              kubernetes kubernetes (head:41): members of red-people have role edit in namespace blue
               kubernetes kubernetes (tenant blue:1): namespace blue is blue's
             wide-role: kubernetes: group gold-people has role admin in all namespaces; bind it to one
-              kubernetes kubernetes (head:14): members of gold-people have role admin everywhere
+              kubernetes kubernetes (head:42): members of gold-people have role admin everywhere
         "#]],
     );
 }
@@ -197,7 +201,7 @@ fn a_tenant_or_a_job_that_a_cluster_forgets_is_severed() {
             severed: slurm does not name red; send the plan again
             severed: kubernetes does not name green; send the plan again
             nobodys-namespace: kubernetes: namespace green is no tenant's and has something of one
-              kubernetes kubernetes (tenant green:13): green has a kamaji of its own in namespace green
+              kubernetes kubernetes (tenant green:1): what no policy allows does not enter namespace green
         "#]],
     );
 }

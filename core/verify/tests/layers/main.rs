@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a fixture that is wrong fails its test")]
 
 mod clusters;
+mod exact;
 mod random;
 mod rules;
 mod together;

@@ -385,6 +385,10 @@ fn a_job_that_ended_and_is_still_named_is_told() {
               n2 vfio (job green/tune:3): 0000:10:00.0 is driven by nvidia
             nobodys-driver: n2: GPU 8 is nobody's and driven by nvidia; unbind it
               n2 vfio (job green/tune:4): 0000:44:00.0 is driven by nvidia
+            wrong-quota: kubernetes: the quota of green is 8 GPUs; what its tenant has allows 4
+              kubernetes kubernetes (tenant green:9): namespace green may use 8 GPUs
+            wrong-quota: kubernetes: the quota of green is 8796093022208 bytes; what its tenant has allows 4398046511104
+              kubernetes kubernetes (tenant green:10): namespace green may store 8796093022208 bytes in class green
         "#]],
     );
 }

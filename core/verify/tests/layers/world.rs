@@ -158,25 +158,24 @@ impl World {
             Dialect::Devices if in_machine => {
                 let gpus = bits(share.gpus).map(|gpu| 10 + gpu);
                 let nics = bits(share.nics).map(|nic| 100 + nic);
-                gpus.chain(nics).map(DeviceFile::Group).map(opens).collect()
+                let groups = gpus.chain(nics).map(DeviceFile::Group);
+                groups.chain(control(&["/dev/vfio/vfio"])).map(opens).collect()
             }
             Dialect::Devices => {
                 let gpus = bits(share.gpus).map(|gpu| DeviceFile::Gpu(pci.minor(gpu).unwrap()));
                 let nics = bits(share.nics).map(DeviceFile::Verbs);
                 let at = &self.fleet.nodes[node.index()];
                 let channel = (at.nvlink_domain != at.name).then_some(DeviceFile::Channel(channel));
-                gpus.chain(nics).chain(channel).map(opens).collect()
+                let control = control(&["/dev/nvidiactl", "/dev/nvidia-uvm"]);
+                gpus.chain(nics).chain(channel).chain(control).map(opens).collect()
             }
             Dialect::Vm if in_machine => {
-                let numa = bits(share.gpus).next().unwrap() / 4;
+                let numa: BTreeSet<u16> = bits(share.gpus).map(|gpu| gpu / 4).collect();
+                let near = numa.into_iter().map(|numa| Hold::GuestNear { job: job.clone(), numa });
                 let has = |pci| Hold::GuestHas { job: job.clone(), pci };
-                [
-                    Hold::Guest { job: job.clone(), confidential: trust.confidential },
-                    Hold::GuestNear { job: job.clone(), numa },
-                ]
-                .into_iter()
-                .chain(gpus().chain(nics()).map(has))
-                .collect()
+                let guest = Hold::Guest { job: job.clone(), confidential: trust.confidential };
+                let has = gpus().chain(nics()).map(has);
+                std::iter::once(guest).chain(near).chain(has).collect()
             }
             _ => Vec::new(),
         }
@@ -225,14 +224,21 @@ impl World {
     ) -> Vec<Hold> {
         let name = |node: NodeId| self.fleet.nodes[node.index()].name.clone();
         match part {
-            Part::Head => vec![
+            Part::Head => [
                 Hold::Together {
                     place: "leaf-1".into(),
                     nodes: self.fleet.nodes.iter().map(|node| node.name.clone()).collect(),
                 },
+                Hold::Together { place: "rack-1".into(), nodes: self.trays() },
                 Hold::ConstrainsDevices(true),
                 Hold::KeepsLabelsApart(true),
-            ],
+            ]
+            .into_iter()
+            .chain(self.fleet.nodes.iter().map(|node| {
+                let gpus = self.fleet.node_models[node.model.index()].gpus;
+                Hold::Schedulable { node: node.name.clone(), minors: (1 << gpus) - 1 }
+            }))
+            .collect(),
             Part::Tenant(tenant) => {
                 let is_theirs =
                     |jobs: &BTreeMap<JobName, Share>| jobs.keys().any(|job| job.tenant == *tenant);
@@ -266,14 +272,23 @@ impl World {
         }
     }
 
+    fn trays(&self) -> Vec<Name> {
+        let trays = self.fleet.nodes.iter().filter(|node| node.nvlink_domain != node.name);
+        trays.map(|node| node.name.clone()).collect()
+    }
+
     fn of_kubernetes(
         &self,
         part: &Part,
         shares: &dyn Fn(&JobName) -> Vec<(NodeId, Share)>,
     ) -> Vec<Hold> {
         match part {
-            Part::Head => self.labels(),
-            Part::Tenant(tenant) => tenancy(tenant),
+            Part::Head => self.labels().into_iter().chain(self.published()).collect(),
+            Part::Tenant(tenant) => {
+                let shares = self.owners.shares.values().flatten();
+                let shares = shares.filter(|(job, _)| job.tenant == *tenant);
+                tenancy(tenant, shares.map(|(_, share)| share.gpus.count_ones()).sum())
+            }
             Part::Job(job) => {
                 let trust = &self.owners.trusts[&job.tenant];
                 let namespace: Name = job.tenant.as_str().parse().unwrap();
@@ -299,6 +314,19 @@ impl World {
         }
     }
 
+    fn published(&self) -> Vec<Hold> {
+        let of_node = |node: &Node| {
+            let (name, pci) = (node.name.clone(), &self.fleet.node_models[node.model.index()].pci);
+            let of_gpu = |(gpu, at): (u16, &PciAddress)| Hold::Published {
+                node: name.clone(),
+                minor: pci.minor(gpu).unwrap(),
+                pci: *at,
+            };
+            (0..).zip(&pci.gpus).map(of_gpu).collect::<Vec<Hold>>()
+        };
+        self.fleet.nodes.iter().flat_map(of_node).collect()
+    }
+
     fn labels(&self) -> Vec<Hold> {
         let keys = &self.fleet.layers.labels;
         let of_node = |node: &Node| {
@@ -310,7 +338,8 @@ impl World {
             [
                 label(&keys.rack, &node.rack),
                 label(&keys.nvlink_domain, &node.nvlink_domain),
-                label(&keys.pod, &self.fleet.pods[0].name),
+                label(&keys.pod, &self.fleet.pods[node.pod.index()].name),
+                label(&keys.leaf, &self.fleet.switches[0].name),
             ]
         };
         self.fleet.nodes.iter().flat_map(of_node).collect()
@@ -364,6 +393,10 @@ pub(crate) fn bits(mask: u64) -> impl Iterator<Item = u16> {
     (0..64).filter(move |bit| mask >> bit & 1 == 1)
 }
 
+fn control(files: &'static [&str]) -> impl Iterator<Item = DeviceFile> {
+    files.iter().map(|file| DeviceFile::Control((*file).into()))
+}
+
 fn functions(model: &NodeModel) -> Vec<Hold> {
     let gpus = (0..).zip(&model.pci.gpus).map(|(gpu, pci)| Hold::Function {
         pci: *pci,
@@ -380,7 +413,7 @@ fn functions(model: &NodeModel) -> Vec<Hold> {
     gpus.chain(nics).collect()
 }
 
-fn tenancy(tenant: &TenantName) -> Vec<Hold> {
+fn tenancy(tenant: &TenantName, gpus: u32) -> Vec<Hold> {
     let namespace: Name = tenant.as_str().parse().unwrap();
     let ns = || namespace.clone();
     vec![
@@ -388,11 +421,16 @@ fn tenancy(tenant: &TenantName) -> Vec<Hold> {
         Hold::DeniesByDefault { namespace: ns(), direction: Direction::Ingress },
         Hold::DeniesByDefault { namespace: ns(), direction: Direction::Egress },
         Hold::Lets { namespace: ns(), direction: Direction::Ingress, peer: Peer::Namespace(ns()) },
+        Hold::Lets { namespace: ns(), direction: Direction::Egress, peer: Peer::Namespace(ns()) },
         Hold::Lets { namespace: ns(), direction: Direction::Egress, peer: Peer::Resolver },
         Hold::StrictTls { namespace: ns(), strict: true },
         Hold::MeshLets { namespace: ns(), callers: vec![ns()] },
-        Hold::GpuQuota { namespace: ns(), gpus: 64 },
-        Hold::StorageQuota { namespace: ns(), class: tenant.as_str().into(), bytes: 1 << 40 },
+        Hold::GpuQuota { namespace: ns(), gpus },
+        Hold::StorageQuota {
+            namespace: ns(),
+            class: tenant.as_str().into(),
+            bytes: u64::from(gpus) << 40,
+        },
         Hold::Bounded { namespace: ns() },
         Hold::Restricted { namespace: ns(), restricted: true },
         Hold::Role {

@@ -1,0 +1,254 @@
+//! What must be said, and is not: each layer says all of it, and nothing else.
+
+use std::sync::Arc;
+
+use expect_test::expect;
+use model::Dialect;
+use read::{DeviceFile, Direction, Hold, Peer};
+
+use crate::rules::check;
+
+#[test]
+fn a_job_without_the_files_of_its_drivers_is_severed() {
+    check(
+        |world| {
+            let is_control =
+                |line: &Hold| matches!(line, Hold::Opens { file: DeviceFile::Control(_), .. });
+            world.cut("n1", Dialect::Devices, |line| {
+                is_control(line) && line.to_string().contains("red/train")
+            });
+            world.cut("t1", Dialect::Devices, is_control);
+        },
+        expect![[r#"
+            severed: t1: devices does not give gold/big its files /dev/nvidiactl, /dev/nvidia-uvm; send the plan again
+              t1 devices (job gold/big:1): gold/big may open GPU device 0
+              t1 devices (job gold/big:2): gold/big may open GPU device 2
+              t1 devices (job gold/big:3): gold/big may open GPU device 1
+              t1 devices (job gold/big:4): gold/big may open GPU device 3
+              t1 devices (job gold/big:5): gold/big may open interface 0
+              t1 devices (job gold/big:6): gold/big may open interface 1
+              t1 devices (job gold/big:7): gold/big may open interface 2
+              t1 devices (job gold/big:8): gold/big may open interface 3
+              t1 devices (job gold/big:9): gold/big may open memory channel 21
+            severed: n1: devices does not give red/train its file /dev/vfio/vfio; send the plan again
+              n1 devices (job red/train:1): red/train may open IOMMU group 10
+              n1 devices (job red/train:2): red/train may open IOMMU group 12
+              n1 devices (job red/train:3): red/train may open IOMMU group 100
+              n1 devices (job red/train:4): red/train may open IOMMU group 102
+        "#]],
+    );
+}
+
+#[test]
+fn a_board_joins_what_boards_of_its_kind_do() {
+    check(
+        |world| {
+            world.cut("n1", Dialect::Nvlink, |line| {
+                matches!(line, Hold::Joinable { partition: 14, .. })
+            });
+            world.add("n1", Dialect::Nvlink, Hold::Joinable { partition: 20, gpus: 0b11 });
+            world.change("n2", Dialect::Nvlink, |line| match line {
+                Hold::Joinable { partition: 7, gpus } => {
+                    *gpus = 0b11;
+                    true
+                }
+                _ => false,
+            });
+        },
+        expect![[r#"
+            drift: n1: NVLink partition 14 is unknown; the fleet says GPU 8
+            drift: n1: NVLink partition 20 is GPUs 1, 2; the fleet says that there is none
+              n1 nvlink (head:15): NVLink partition 20 can join GPUs 1, 2
+            drift: n2: NVLink partition 7 is GPUs 1, 2; the fleet says GPU 1
+              n2 nvlink (head:8): NVLink partition 7 can join GPUs 1, 2
+        "#]],
+    );
+}
+
+#[test]
+fn a_gpu_of_amd_is_known_to_be_one() {
+    check(
+        |world| {
+            let fleet = Arc::make_mut(&mut world.fleet);
+            fleet.node_models[1].gpu.product = "MI300X-192GB".into();
+            fleet.layers.dialects.push(Dialect::Amd);
+            world.settle();
+            for tray in ["t1", "t2"] {
+                for gpu in 0..4 {
+                    let (compute, memory) = ("SPX".into(), "NPS1".into());
+                    world.add(tray, Dialect::Amd, Hold::Divided { gpu, compute, memory });
+                }
+            }
+            world.cut("t1", Dialect::Amd, |line| matches!(line, Hold::Divided { gpu: 3, .. }));
+            for (gpu, compute, memory) in [(1, "SPX", "NPS4"), (9, "SPX", "NPS1")] {
+                let (compute, memory) = (compute.into(), memory.into());
+                world.add("t2", Dialect::Amd, Hold::Divided { gpu, compute, memory });
+            }
+        },
+        expect![[r#"
+            severed: t1: devices does not give gold/big its file /dev/kfd; send the plan again
+              t1 devices (job gold/big:1): gold/big may open GPU device 0
+              t1 devices (job gold/big:2): gold/big may open GPU device 2
+              t1 devices (job gold/big:3): gold/big may open GPU device 1
+              t1 devices (job gold/big:4): gold/big may open GPU device 3
+              t1 devices (job gold/big:5): gold/big may open interface 0
+              t1 devices (job gold/big:6): gold/big may open interface 1
+              t1 devices (job gold/big:7): gold/big may open interface 2
+              t1 devices (job gold/big:8): gold/big may open interface 3
+              t1 devices (job gold/big:9): gold/big may open memory channel 21
+              t1 devices (job gold/big:10): gold/big may open /dev/nvidiactl
+              t1 devices (job gold/big:11): gold/big may open /dev/nvidia-uvm
+            severed: t2: devices does not give gold/big its file /dev/kfd; send the plan again
+              t2 devices (job gold/big:1): gold/big may open GPU device 0
+              t2 devices (job gold/big:2): gold/big may open GPU device 2
+              t2 devices (job gold/big:3): gold/big may open GPU device 1
+              t2 devices (job gold/big:4): gold/big may open GPU device 3
+              t2 devices (job gold/big:5): gold/big may open interface 0
+              t2 devices (job gold/big:6): gold/big may open interface 1
+              t2 devices (job gold/big:7): gold/big may open interface 2
+              t2 devices (job gold/big:8): gold/big may open interface 3
+              t2 devices (job gold/big:9): gold/big may open memory channel 21
+              t2 devices (job gold/big:10): gold/big may open /dev/nvidiactl
+              t2 devices (job gold/big:11): gold/big may open /dev/nvidia-uvm
+            drift: t2: the division of GPU 10 is SPX NPS1; the fleet says that there is none
+              t2 amd (head:6): GPU 10 is divided as SPX and NPS1
+            drift: t2: the division of GPU 2 is SPX NPS4; the fleet says SPX NPS1
+              t2 amd (head:5): GPU 2 is divided as SPX and NPS4
+            drift: t1: the division of GPU 4 is unknown; the fleet says SPX NPS1
+        "#]],
+    );
+}
+
+#[test]
+fn a_machine_is_bound_to_where_its_gpus_are() {
+    check(
+        |world| world.cut("n1", Dialect::Vm, |line| matches!(line, Hold::GuestNear { .. })),
+        expect![[r#"
+            loose-memory: n1: the machine of blue/infer is not bound to NUMA node 0, where GPUs of it are; bind its memory there
+              n1 vm (job blue/infer:1): blue/infer runs in a virtual machine with tdx
+            loose-memory: n1: the machine of red/train is not bound to NUMA node 0, where GPUs of it are; bind its memory there
+              n1 vm (job red/train:1): red/train runs in a virtual machine
+        "#]],
+    );
+}
+
+#[test]
+fn how_a_node_booted_is_known() {
+    check(
+        |world| world.cut("n1", Dialect::Versions, |line| matches!(line, Hold::BootedSecurely(_))),
+        expect![[r#"
+            drift: n1: its boot is unknown; the fleet says secure
+        "#]],
+    );
+}
+
+#[test]
+fn slurm_gives_out_every_gpu_and_knows_where_nodes_hang() {
+    check(
+        |world| {
+            world.cut("slurm", Dialect::Slurm, |line| match line {
+                Hold::Schedulable { node, .. } => node.as_str() == "n1",
+                Hold::Together { place, .. } => place == "rack-1",
+                _ => false,
+            });
+            world.change("slurm", Dialect::Slurm, |line| match line {
+                Hold::Partition { partition, nodes, .. } if partition == "gold" => {
+                    nodes.pop().is_some()
+                }
+                _ => false,
+            });
+        },
+        expect![[r#"
+            severed: slurm does not give gold its node t2; send the plan again
+              slurm slurm (tenant gold:1): in Slurm partition gold gold may use t1, one user to a node
+            drift: n1: what Slurm gives out is no GPU device; the fleet says GPU devices 0, 1, 2, 3, 4, 5, 6, 7
+            drift: slurm: where t1 hangs is unknown; the fleet says rack-1
+            drift: slurm: where t2 hangs is unknown; the fleet says rack-1
+        "#]],
+    );
+}
+
+#[test]
+fn ports_that_are_not_in_the_default_partition_are_told() {
+    check(
+        |world| {
+            world.cut("subnet-p", Dialect::Pkey, |line| matches!(line, Hold::EveryMember { .. }))
+        },
+        expect![[r#"
+            drift: subnet-p: InfiniBand partition 0x7fff is unknown; the fleet says that every port is in it
+        "#]],
+    );
+}
+
+#[test]
+fn kubernetes_labels_and_publishes_all_of_a_node_that_it_knows() {
+    check(
+        |world| {
+            world.cut("kubernetes", Dialect::Kubernetes, |line| match line {
+                Hold::Label { node, key, .. } => node.as_str() == "n1" && key.ends_with("domain"),
+                Hold::Published { node, minor, .. } => node.as_str() == "n1" && *minor == 3,
+                _ => false,
+            });
+        },
+        expect![[r#"
+            drift: n1: the label accelerator.topograph.run/domain is unknown; the fleet says n1
+            drift: n1: the published device gpu-3 is unknown; the fleet says 0000:44:00.0
+        "#]],
+    );
+}
+
+#[test]
+fn a_job_across_fabric_domains_is_told() {
+    check(
+        |world| {
+            let pod = world.fleet.layers.labels.pod.clone();
+            world.change("kubernetes", Dialect::Kubernetes, |line| match line {
+                Hold::Label { node, key, value } if node.as_str() == "t2" && *key == pod => {
+                    *value = "q".into();
+                    true
+                }
+                _ => false,
+            });
+        },
+        expect![[r#"
+            across-pods: slurm: gold/big is in pod p, and is also placed in pod q, which another fabric joins; place it in one
+              slurm slurm (job gold/big:1): Slurm keeps t1, t2 for gold/big of account gold
+              kubernetes kubernetes (head:15): t2 has label fabric.topograph.run/tier-1=q
+            drift: t2: the label fabric.topograph.run/tier-1 is q; the fleet says p
+              kubernetes kubernetes (head:15): t2 has label fabric.topograph.run/tier-1=q
+        "#]],
+    );
+}
+
+#[test]
+fn a_namespace_is_open_to_itself_and_as_large_as_its_tenant() {
+    check(
+        |world| {
+            world.cut("kubernetes", Dialect::Kubernetes, |line| match line {
+                Hold::Lets { namespace, direction: Direction::Egress, peer: Peer::Resolver } => {
+                    namespace.as_str() == "red"
+                }
+                Hold::Role { namespace: Some(namespace), .. } => namespace.as_str() == "red",
+                Hold::Volumes { class, .. } => class == "blue",
+                _ => false,
+            });
+            world.change("kubernetes", Dialect::Kubernetes, |line| match line {
+                Hold::GpuQuota { namespace, gpus } if namespace.as_str() == "gold" => {
+                    *gpus += 1;
+                    true
+                }
+                _ => false,
+            });
+        },
+        expect![[r#"
+            shut-namespace: kubernetes: pods of red cannot ask for names; let them
+              kubernetes kubernetes (tenant red:1): namespace red is red's
+            wrong-quota: kubernetes: the quota of gold is 9 GPUs; what its tenant has allows 8
+              kubernetes kubernetes (tenant gold:9): namespace gold may use 9 GPUs
+            nobodys-volumes: kubernetes: volumes of class blue may be asked for, and are no tenant's
+              kubernetes kubernetes (tenant blue:10): namespace blue may store 2199023255552 bytes in class blue
+            no-role: kubernetes: members of red-people have no role in their namespace red
+              kubernetes kubernetes (tenant red:1): namespace red is red's
+        "#]],
+    );
+}
