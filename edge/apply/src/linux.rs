@@ -104,6 +104,14 @@ impl Node for Linux {
         step: &mut dyn FnMut(&str),
     ) -> Result<Vec<(Dialect, Outcome)>, NodeError> {
         let dialects = || sent.texts.iter().map(|(dialect, _)| *dialect);
+        // Whoever is told to hold what it cannot must not say that it does.
+        if let Some(dialect) = dialects().find(|dialect| !dialect.is_network()) {
+            let said = format!(
+                "this agent holds the network alone and was sent `{dialect}`: take that layer out of \
+                 the fleet's `layers`, or send this plan to simulated devices"
+            );
+            return Err(NodeError { step: "read what was sent".into(), said });
+        }
         if let Some(theirs) = self.state.sent().map(|before| before.generation)
             && theirs > sent.generation
         {

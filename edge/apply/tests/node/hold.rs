@@ -53,6 +53,20 @@ fn the_lines_are_the_very_lines() {
 }
 
 #[test]
+fn a_layer_that_the_agent_cannot_hold_is_refused_and_nothing_touched() {
+    in_device(|device| {
+        plug_all(device);
+        let plan = whole_plan();
+        let mut node = opened(&plan, 1);
+        let mut sent = plan.sent(2);
+        sent.texts.push((Dialect::Vfio, "bind 0000:86:00.0 vfio-pci\n".into()));
+        let refused = node.hold(&sent, &mut |_| {}).unwrap_err();
+        assert!(refused.said.contains("was sent `vfio`"), "{}", refused.said);
+        check_holds(&mut node, &plan);
+    });
+}
+
+#[test]
 fn a_job_comes_and_goes() {
     let one = Plan { workloads: vec![TRAIN_A, OTHER_TENANT], consents: Vec::new() };
     check_changes(&[one.clone(), whole_plan(), one]);
