@@ -1,6 +1,6 @@
 //! A sound hall with one hole cut at random into one text of one layer: it is always found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ const CUTS_OF_A_WORLD: usize = 400;
 
 #[test]
 fn every_cut_is_found() {
-    let mut made: BTreeMap<Dialect, usize> = BTreeMap::new();
+    let mut made = Made::default();
     let (mut seed, mut unfound) = (0, Vec::new());
-    while made.values().sum::<usize>() < CUTS {
+    while made.cuts.values().sum::<usize>() < CUTS {
         seed += 1;
         cut_world(seed, &mut made, &mut unfound);
     }
@@ -30,15 +30,25 @@ fn every_cut_is_found() {
     assert_eq!(count, 0, "nobody finds:\n{}", unfound[..count.min(40)].join("\n"));
     // Every dialect of which the hall has lines was cut, and not only once.
     let dialects: Vec<Dialect> =
-        made.iter().filter(|(_, cuts)| **cuts > 20).map(|(d, _)| *d).collect();
+        made.cuts.iter().filter(|(_, cuts)| **cuts > 20).map(|(d, _)| *d).collect();
     let jobs_write =
         [Dialect::Vfio, Dialect::Versions, Dialect::Amd, Dialect::Nvlink, Dialect::Imex];
     let jobs_write = jobs_write.into_iter().chain([Dialect::Pkey, Dialect::Devices, Dialect::Vm]);
     let expected: Vec<Dialect> = jobs_write.chain([Dialect::Slurm, Dialect::Kubernetes]).collect();
     assert_eq!(dialects, expected, "{made:?}");
+    let have_numbers = [Dialect::Nvlink, Dialect::Imex, Dialect::Pkey, Dialect::Devices];
+    assert_eq!(made.collisions, BTreeSet::from(have_numbers));
 }
 
-fn cut_world(seed: u64, made: &mut BTreeMap<Dialect, usize>, unfound: &mut Vec<String>) {
+/// What was cut.
+#[derive(Debug, Default)]
+struct Made {
+    cuts: BTreeMap<Dialect, usize>,
+    /// Where a job got the number of another one.
+    collisions: BTreeSet<Dialect>,
+}
+
+fn cut_world(seed: u64, made: &mut Made, unfound: &mut Vec<String>) {
     let mut chance = Chance::new(seed);
     let plan = planned(&mut chance);
     let artifacts = render::all(&plan);
@@ -51,7 +61,8 @@ fn cut_world(seed: u64, made: &mut BTreeMap<Dialect, usize>, unfound: &mut Vec<S
         let artifact = layers[chance.below(layers.len())];
         if let Some(cut) = Cut::at_random(artifact, &plan, &mut chance) {
             unfound.extend(cut.judge(artifact, seed, &mut verifier));
-            *made.entry(artifact.dialect).or_default() += 1;
+            *made.cuts.entry(artifact.dialect).or_default() += 1;
+            made.collisions.extend(cut.collides.then_some(artifact.dialect));
         }
     }
     assert_eq!(verifier.judge(), [], "seed {seed}: every cut was healed");
@@ -61,6 +72,7 @@ fn cut_world(seed: u64, made: &mut BTreeMap<Dialect, usize>, unfound: &mut Vec<S
 struct Cut {
     part: usize,
     text: String,
+    collides: bool,
     /// What was done, for whoever must look at it.
     told: String,
 }
@@ -77,7 +89,8 @@ impl Cut {
         }
         let at = chance.below(lines.len());
         let number = Number::of(artifact.dialect, &artifact.parts[part].part, plan);
-        let other = match chance.below(4) {
+        let kind = chance.below(4);
+        let other = match kind {
             0 => None,
             1 => Some(of_another_job(lines[at], plan, chance)?),
             2 => Some(number?.of_another_job(lines[at], plan, chance)?),
@@ -97,7 +110,7 @@ impl Cut {
         let told = format!("{:?} -> {other:?}", lines[at]);
         let before = read::claims(artifact.dialect, whole);
         let after = read::claims(artifact.dialect, &text);
-        (said(&before) != said(&after)).then_some(Self { part, text, told })
+        (said(&before) != said(&after)).then_some(Self { part, text, collides: kind == 2, told })
     }
 
     /// What is told of the cut if nobody finds it.

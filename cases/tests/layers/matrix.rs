@@ -185,5 +185,6 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         vm and kubernetes: breach disagree far-memory loose-memory severed
         slurm and kubernetes: breach leftover severed
         slurm and kubernetes: breach severed
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
 }
