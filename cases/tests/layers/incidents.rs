@@ -32,6 +32,9 @@ fn a_released_gpu_that_fell_into_a_default_partition_with_others_is_a_breach() {
               h1 vfio:23  bind 0000:87:00.0 vfio-pci
               h1 vfio:24  bind 0000:bb:00.0 vfio-pci
               h1 nvlink:17  active 0
+            double-partition: h1: NVLink partitions 5 and 0 are both active and have GPUs in common; deactivate the one that nobody planned
+              h1 nvlink:16  active 5
+              h1 nvlink:17  active 0
         "#]],
     );
 }
@@ -113,7 +116,10 @@ fn channel_zero_is_nobodys() {
              +open violet/pre /dev/nvidia-caps-imex-channels/channel0
             ",
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            default-channel: t1: violet/pre has memory channel 0, which is everybody's who chose none; give it one of its own
+              t1 imex:1  channel 0 violet/pre
+        "#]],
     );
 }
 
@@ -202,6 +208,9 @@ fn numbers_by_address_are_not_module_ids() {
             "],
         expect![[r#"
             severed: h1: nvlink does not name blue/tune; send the plan again
+            double-partition: h1: NVLink partitions 7 and 1 are both active and have GPUs in common; deactivate the one that nobody planned
+              h1 nvlink:16  active 7
+              h1 nvlink:18  active 1
         "#]],
     );
 }

@@ -329,7 +329,8 @@ fn generated_clusters_are_sound_and_nine_tenths_full() {
         (1024, 50, 1, Some(1)),
     ] {
         let (tenants, jobs) = (gpus / 100 + 1, gpus / 10);
-        let wish = Wish { gpus, nvl72_percent, sites, pod_gpus, tenants, jobs, seed: 7 };
+        let layers = sites == 2;
+        let wish = Wish { gpus, nvl72_percent, sites, pod_gpus, layers, tenants, jobs, seed: 7 };
         let (fleet, workload) = (generate::fleet(&wish), generate::workload(&wish));
         assert_eq!(workload, generate::workload(&wish));
         let intent = loaded(&[&workload, &fleet]);
@@ -361,7 +362,7 @@ fn generated_clusters_are_sound_and_nine_tenths_full() {
         1000 wished: 1000 GPUs, 179 nodes, 10 pods, 59 lines, 11 tenants, 100 jobs on 896 GPUs, largest 64
         10240 wished: 10240 GPUs, 1595 nodes, 37 pods, 116 lines, 103 tenants, 1024 jobs on 9211 GPUs, largest 240
         10240 wished: 10240 GPUs, 1280 nodes, 6 pods, 35 lines, 103 tenants, 1024 jobs on 9216 GPUs, largest 1024
-        102400 wished: 102400 GPUs, 14078 nodes, 56 pods, 62 lines, 1025 tenants, 10240 jobs on 92160 GPUs, largest 1024
+        102400 wished: 102400 GPUs, 14078 nodes, 56 pods, 69 lines, 1025 tenants, 10240 jobs on 92160 GPUs, largest 1024
         102400 wished: 102400 GPUs, 14078 nodes, 9 pods, 49 lines, 1025 tenants, 10240 jobs on 92160 GPUs, largest 1024
         1024 wished: 1024 GPUs, 191 nodes, 24 pods, 42 lines, 11 tenants, 102 jobs on 917 GPUs, largest 36
     "#]].assert_eq(&text);

@@ -15,6 +15,7 @@ const WHOLE: (&str, &str) = ("SPX", "NPS1");
 
 impl Verifier {
     pub(super) fn judge_board(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
+        let mut joined: Vec<(u16, u64, At)> = Vec::new();
         for &(partition, at) in &view.active {
             let Some(&(_, gpus, joinable)) =
                 view.joinable.iter().find(|(number, ..)| *number == partition)
@@ -22,6 +23,14 @@ impl Verifier {
                 found.open(view.device, LayerWeakness::UnknownPartition { partition }, [at]);
                 continue;
             };
+            // A GPU is in one partition at a time.
+            let common =
+                |(other, theirs, _): &&(u16, u64, At)| *other != partition && theirs & gpus != 0;
+            if let Some(&(first, _, other)) = joined.iter().find(common) {
+                let double = LayerWeakness::DoublePartition { first, second: partition };
+                found.open(view.device, double, [other, at]);
+            }
+            joined.push((partition, gpus, at));
             let seats = view.seats_of(gpus, at);
             if seats.iter().all(|seat| seat.owner.is_none()) {
                 found.open(view.device, LayerWeakness::LeftoverPartition { partition }, [at]);

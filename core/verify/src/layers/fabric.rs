@@ -16,6 +16,9 @@ use crate::verifier::{JobId, Verifier};
 /// The partition that every port of a fabric is in, by which the subnet manager reaches it.
 pub(super) const DEFAULT_KEY: u16 = 0x7fff;
 
+/// The memory channel that software takes when nobody chose one.
+const DEFAULT_CHANNEL: u16 = 0;
+
 /// The keys of some ports of one node and the lines that say so.
 type Joins = (BTreeSet<u16>, Vec<At>);
 
@@ -45,6 +48,11 @@ impl Verifier {
             holders.entry(job).or_insert((node, at));
         }
         let holders: Vec<(&JobName, (NodeId, At))> = holders.into_iter().collect();
+        for (job, (node, at)) in holders.iter().filter(|_| channel == DEFAULT_CHANNEL) {
+            let job = JobName::clone(job);
+            let device = self.world.fleet.node_device(*node);
+            found.open(device, LayerWeakness::DefaultChannel { job }, [*at]);
+        }
         // Their grades decide, which change without a word about the channel.
         found.looked_elsewhere = holders.len() > 1;
         for (place, (job, (node, at))) in holders.iter().enumerate() {

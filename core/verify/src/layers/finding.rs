@@ -189,6 +189,10 @@ pub enum LayerWeakness {
     Leftover { layer: Dialect, job: JobName },
     /// A partition of GPUs that nobody owns is active.
     LeftoverPartition { partition: u16 },
+    /// Two active partitions of a board have a GPU in common.
+    DoublePartition { first: u16, second: u16 },
+    /// A job has the memory channel that software takes when nobody chose one.
+    DefaultChannel { job: JobName },
     /// A GPU is cut, and none of its owners asked for a part.
     LeftoverCut { gpu: u16 },
     /// A partition is active that the board does not know.
@@ -446,6 +450,8 @@ impl LayerWeakness {
         match self {
             Self::Leftover { .. } => "leftover",
             Self::LeftoverPartition { .. } => "leftover-partition",
+            Self::DoublePartition { .. } => "double-partition",
+            Self::DefaultChannel { .. } => "default-channel",
             Self::LeftoverCut { .. } => "leftover-cut",
             Self::UnknownPartition { .. } => "unknown-partition",
             Self::BadInstance { .. } => "bad-instance",
@@ -493,6 +499,16 @@ impl fmt::Display for LayerWeakness {
             Self::LeftoverPartition { partition } => {
                 write!(f, "NVLink partition {partition} joins GPUs that nobody owns; deactivate it")
             }
+            Self::DoublePartition { first, second } => write!(
+                f,
+                "NVLink partitions {first} and {second} are both active and have GPUs in common; \
+                 deactivate the one that nobody planned"
+            ),
+            Self::DefaultChannel { job } => write!(
+                f,
+                "{job} has memory channel 0, which is everybody's who chose none; give it one of \
+                 its own"
+            ),
             Self::LeftoverCut { gpu } => {
                 let gpu = gpu + 1;
                 write!(f, "GPU {gpu} is cut, and nobody asked for a part of it; make it whole")

@@ -184,6 +184,9 @@ fn released_gpus_in_a_partition_with_somebodys_are_a_breach() {
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
               n1 nvlink (job red/train:1): NVLink partition 0 is active
+            double-partition: n1: NVLink partitions 4 and 0 are both active and have GPUs in common; deactivate the one that nobody planned
+              n1 nvlink (job blue/infer:1): NVLink partition 4 is active
+              n1 nvlink (job red/train:1): NVLink partition 0 is active
         "#]],
     );
 }
