@@ -238,6 +238,24 @@ fn a_pair_is_explained_on_every_layer() {
     assert_eq!(answer["canMeet"], false);
 }
 
+#[test]
+fn a_vcluster_is_only_for_a_tenant_with_jobs() {
+    let values = Desk::new("vcluster").run(&["render", HALL, "--vcluster", "red"]).ends(0);
+    assert!(values.out.starts_with("# Values of the vCluster in the namespace red-t2.\n"));
+    let nobody = Desk::new("vcluster-nobody").run(&["render", HALL, "--vcluster", "lime"]).ends(1);
+    assert!(nobody.err.contains("`lime` is no tenant with jobs"), "{}", nobody.err);
+}
+
+#[test]
+fn slices_are_counted_for_mig_parted_by_device_file() {
+    let place = ["place", HALL, "--tenant", "red", "--slices", "2x1g.10gb", "--mig-parted"];
+    let said = Desk::new("mig-parted").run(&place).ends(0);
+    let cut = said.out.lines().skip_while(|line| !line.contains("mig-enabled: true")).nth(2);
+    // Red is of grade gpu, so nobody is on the GPU it would cut.
+    assert_eq!(cut, Some("        \"1g.10gb\": 2"), "{}", said.out);
+    assert!(said.out.contains("counted here and not placed"));
+}
+
 /// With the privilege the real program judges; without it, one line says so.
 #[track_caller]
 fn check_kernel(said: &str) {

@@ -1,8 +1,10 @@
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use clap::Args;
-use model::{Job, JobName};
-use plan::place::{Explained, Preemption, Step, Tried, Victim};
+use model::{Fleet, Job, JobName, NodeId, mig_profiles};
+use plan::place::{Explained, Preemption, Spot, Step, Tried, Victim};
+use render::MigInstance;
 use serde::Serialize;
 
 pub(super) mod spot;
@@ -41,6 +43,9 @@ pub(crate) struct Place {
     /// Show what each constraint leaves, and the best place at each level, for a gang that has none
     #[arg(long)]
     explain: bool,
+    /// For slices: print the configuration of mig-parted for each node, and nothing else
+    #[arg(long, requires = "slices")]
+    mig_parted: bool,
     #[command(flatten)]
     state: State,
     #[command(flatten)]
@@ -97,6 +102,10 @@ impl Place {
         let mut answer = Answer::new(job.name.to_string(), false, None);
         answer.explained = self.explain.then(|| ground.explain(&ask).into());
         match ground.preempt(&ask) {
+            Ok(Preemption { spot, .. }) if self.mig_parted => {
+                write_mig_parted(&standing.intent.fleet, &spot, out)?;
+                Ok(Ended::Done)
+            }
             Ok(Preemption { spot, victims }) => {
                 answer.place = Some(view(&spot));
                 answer.stops = victims.iter().map(Stopped::of).collect();
@@ -135,6 +144,29 @@ impl Place {
             words::aside(format_args!("{NOTE}{line}{NOTE:#}"));
         }
     }
+}
+
+/// One document for each node that is cut. Slices of gangs that are there already are not in it.
+fn write_mig_parted(fleet: &Fleet, spot: &Spot, out: &mut dyn Write) -> io::Result<()> {
+    let nodes: BTreeSet<NodeId> = spot.slices.iter().map(|slice| slice.node).collect();
+    for node in nodes {
+        let node_at = &fleet.nodes[node.index()];
+        let model = &fleet.node_models[node_at.model.index()];
+        let profiles = mig_profiles(&model.gpu.product);
+        let slices = spot.slices.iter().filter(|slice| slice.node == node);
+        let instances: Vec<MigInstance<'_>> = slices
+            .map(|slice| MigInstance {
+                gpu: slice.gpu,
+                profile: profiles[usize::from(slice.profile)].name,
+            })
+            .collect();
+        writeln!(out, "---\n# {}", node_at.name)?;
+        if model.pci.gpus.is_empty() {
+            writeln!(out, "# Model `{}` needs `gpuPci`, by which GPUs are numbered.", model.name)?;
+        }
+        write!(out, "{}", render::mig_parted(&model.pci, &instances))?;
+    }
+    Ok(())
 }
 
 impl Answer {

@@ -18,6 +18,7 @@ use crate::words::{HEAD, examples, plural};
 #[command(after_help = examples!(
     "bulkhead render cluster.yaml --device leaf-1" => "the text that leaf-1 would hold",
     "bulkhead render cluster.yaml --dialect table" => "all tables of the packet program",
+    "bulkhead render cluster.yaml --vcluster acme" => "values for a vCluster of tenant acme",
     "bulkhead render cluster.yaml --out configs" => "every text as a file: configs/leaf-1/nxos",
 ))]
 pub(crate) struct Render {
@@ -26,9 +27,12 @@ pub(crate) struct Render {
     /// Only this device
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Only this dialect: frr, nxos, linux or table
+    /// Only this dialect, such as frr, table, vfio or slurm
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<Dialect>,
+    /// Print the values with which this tenant's control plane is a vCluster, and nothing else
+    #[arg(long, value_name = "TENANT", conflicts_with_all = ["device", "dialect", "out"])]
+    vcluster: Option<String>,
     /// Write files into this folder instead of printing
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -47,6 +51,10 @@ pub(super) struct Unwritable {
 impl Render {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let draft = Draft::new(&self.documents, &self.state)?;
+        if let Some(tenant) = &self.vcluster {
+            write!(out, "{}", vcluster(&draft, tenant)?)?;
+            return Ok(Ended::Done);
+        }
         let artifacts = self.chosen(&draft)?;
         let Some(folder) = &self.out else {
             return self.print(&draft, &artifacts, out);
@@ -95,6 +103,19 @@ impl Render {
         }
         Ok(Ended::Done)
     }
+}
+
+/// Only a tenant with jobs has a namespace.
+fn vcluster(draft: &Draft, tenant: &str) -> Result<String, Stop> {
+    let name = tenant.parse().ok();
+    let values = name.and_then(|name| render::vcluster_values(&draft.next.plan, &name));
+    values.ok_or_else(|| {
+        Stop::argument(
+            "name-unknown",
+            format!("`{tenant}` is no tenant with jobs"),
+            "`bulkhead plan` names them",
+        )
+    })
 }
 
 fn write_file(folder: &Path, artifact: &Artifact) -> Result<(), Unwritable> {

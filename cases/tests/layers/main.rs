@@ -7,3 +7,4 @@ mod cuts;
 mod hall;
 mod incidents;
 mod matrix;
+mod recorded;
