@@ -11,7 +11,9 @@ struct Product {
 
 const HGX_H100: &str = "HGX-H100/H200-8GPU";
 
-/// From the public list of PCI ids; boards are those that partition tables are published for.
+/// The ids up to `0x2342`, and that of the L40S, stand in the public list of PCI ids or in NVIDIA's
+/// own administration tools. Those of Blackwell and of AMD were compared with no list: whoever
+/// discovers such a node reads the model that is printed. Boards are those of published tables.
 const PRODUCTS: [Product; 12] = [
     Product { id: (0x10de, 0x20b0), name: "A100-40GB", board: Some((8, "HGX-A100-8GPU")) },
     Product { id: (0x10de, 0x20b2), name: "A100-80GB", board: Some((8, "HGX-A100-8GPU")) },
