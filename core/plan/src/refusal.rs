@@ -70,7 +70,7 @@ pub enum Refusal {
     ProductAbsent { job: JobName, product: SmolStr, known: Vec<SmolStr> },
     #[error(
         "job {job} wants slices of profile {profile}, but where it may run GPUs can be cut into {}",
-        list(known)
+        profiles(known)
     )]
     ProfileAbsent { job: JobName, profile: SmolStr, known: Vec<SmolStr> },
     #[error("job {job} wants to be at a site of kind {site}, but may use none")]
@@ -291,6 +291,10 @@ impl Refusal {
                 "choose a segment that an NVLink domain holds and that divides the gang's nodes"
                     .into()
             }
+            Self::ProfileAbsent { known, .. } if known.is_empty() => {
+                "give the interfaces of these nodes `vfs`, eight for each GPU, or ask for whole GPUs"
+                    .into()
+            }
             Self::ProductAbsent { .. } | Self::ProfileAbsent { .. } => {
                 "name one of these, or none".into()
             }
@@ -375,6 +379,11 @@ impl Binding {
 fn list<T: ToString>(items: &[T]) -> String {
     let items: Vec<String> = items.iter().map(T::to_string).collect();
     items.join(", ")
+}
+
+/// A slice needs a virtual function, and a GPU that can be cut.
+fn profiles(known: &[SmolStr]) -> String {
+    if known.is_empty() { "none that an interface has functions for".into() } else { list(known) }
 }
 
 const fn word_for(health: Health) -> &'static str {
