@@ -4,7 +4,7 @@ mod desk;
 
 use desk::Desk;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "fleet",
     "plan",
     "place",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 19] = [
     "read",
     "verify",
     "apply",
+    "scrub",
     "watch",
     "why",
     "filter",

@@ -15,6 +15,7 @@ mod place;
 mod plan;
 mod read;
 mod render;
+mod scrub;
 mod test;
 mod verify;
 mod watch;
@@ -41,6 +42,7 @@ pub(crate) enum Command {
     Read(read::Read),
     Verify(verify::Verify),
     Apply(apply::Apply),
+    Scrub(scrub::Scrub),
     Watch(watch::Watch),
     Why(why::Why),
     #[command(subcommand)]
@@ -78,6 +80,7 @@ impl Command {
             Self::Read(read) => read.run(out),
             Self::Verify(verify) => verify.run(out),
             Self::Apply(apply) => apply.run(out),
+            Self::Scrub(scrub) => scrub.run(out),
             Self::Watch(watch) => watch.run(out),
             Self::Why(why) => why.run(out),
             Self::Filter(filter) => filter.run(out),
@@ -102,6 +105,7 @@ impl Command {
             Self::Read(read) => read.output.format,
             Self::Verify(verify) => verify.output.format,
             Self::Apply(apply) => apply.output.format,
+            Self::Scrub(scrub) => scrub.output.format,
             Self::Watch(watch) => watch.output.format,
             Self::Why(why) => why.output.format,
             Self::Filter(filter) => filter.format(),

@@ -1,0 +1,58 @@
+//! What a job left is nobody else's before evidence was written down.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot write its documents has failed")]
+
+mod desk;
+
+use desk::Desk;
+
+const HALL: &str = include_str!("../src/demo/layers/hall.yaml");
+
+/// The hall, which wants memory scrubbed, with these jobs.
+fn write(desk: &Desk, jobs: &[(&str, &str)]) {
+    let (hall, _) = HALL.split_once("---\napiVersion: bulkhead.dev/v1\nkind: Job").unwrap();
+    let mut text = hall.replace("  models:\n", "  scrub: [hbm, nic]\n  models:\n");
+    for (tenant, endpoints) in jobs {
+        text += &format!(
+            "---\napiVersion: bulkhead.dev/v1\nkind: Job\nmetadata: {{name: train}}\n\
+             spec: {{tenant: {tenant}, endpoints: [{endpoints}]}}\n"
+        );
+    }
+    desk.write("hall.yaml", &text);
+}
+
+#[test]
+fn a_node_goes_to_another_tenant_only_with_evidence() {
+    let desk = Desk::new("scrub");
+    let apply = |code: i32| desk.run(&["apply", "hall.yaml", "--to", "sim"]).ends(code);
+    assert_eq!(desk.run(&["scrub"]).ends(0).out, "Nothing waits to be scrubbed.\n");
+    write(&desk, &[("red", "h1/0, h1/2")]);
+    apply(0);
+    write(&desk, &[]);
+    apply(0);
+    let waits = desk.run(&["scrub"]).ends(0).out;
+    assert!(waits.contains("h1") && waits.contains("red/train") && waits.contains("hbm, nic"));
+
+    write(&desk, &[("blue", "h1/0")]);
+    let refused = apply(1);
+    assert!(refused.err.contains("where the traces of red/train were not scrubbed"));
+
+    let evidence = |memory: &str| {
+        format!(
+            r#"[{{"memory": "{memory}", "method": "zeros", "readBack": "all of it", "by": "h1", "at": "now"}}]"#
+        )
+    };
+    let scrub = |job: &str, code: i32| {
+        desk.run(&["scrub", "h1", job, "--evidence", "done.json"]).ends(code)
+    };
+    desk.write("done.json", &evidence("hbm"));
+    assert!(scrub("blue/train", 1).err.contains("of which nothing waits for that"));
+    assert!(scrub("red/train", 0).out.contains("nic of h1 still wait"));
+    apply(1);
+    desk.write("done.json", &evidence("nic"));
+    assert!(scrub("red/train", 0).out.contains("h1 is clean of red/train"));
+    apply(0);
+
+    desk.write("done.json", "zeros everywhere");
+    assert!(scrub("red/train", 1).err.contains("is no list of evidence"));
+}
