@@ -52,6 +52,13 @@ fn told(fleet: &Fleet, artifacts: &[Artifact], findings: &[Finding]) -> String {
     out
 }
 
+/// What a plan of other work in the hall is refused for.
+pub(crate) fn refused(work: &str) -> String {
+    let refusals = plan::next(&load(work), &Ledger::default()).unwrap_err();
+    let told = refusals.iter().map(|refusal| format!("{}: {refusal}\n", refusal.code()));
+    told.collect()
+}
+
 /// The documents of the story that has all layers.
 pub(crate) fn hall() -> Intent {
     load(&document("work.yaml"))

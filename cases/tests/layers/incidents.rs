@@ -3,7 +3,7 @@
 
 use expect_test::expect;
 
-use crate::hall::check;
+use crate::hall::{check, document, refused};
 
 /// Incident 2: released GPUs fell into a shared default partition.
 #[test]
@@ -213,6 +213,16 @@ fn numbers_by_address_are_not_module_ids() {
               h1 nvlink:18  active 1
         "#]],
     );
+}
+
+/// Incident 17 before it happens: interfaces 4 and 5 come with modules 5 and 6, which stand side by
+/// side and are in no partition of the board.
+#[test]
+fn gpus_that_no_partition_joins_are_refused_before_anything_is_written() {
+    let work = document("work.yaml").replace("[h1/4, h1/6]", "[h1/4, h1/5]");
+    expect![[r#"
+        not-joinable: job blue/tune wants GPUs 5, 6 of node h1, which no partition of its board joins
+    "#]].assert_eq(&refused(&work));
 }
 
 /// A GPU whose IOMMU group holds another tenant's device.

@@ -100,6 +100,11 @@ pub enum Refusal {
         list(memories)
     )]
     NicUnscrubbed { job: JobName, node: Name, nic: u16, left_by: JobName, memories: Vec<Memory> },
+    #[error(
+        "job {job} wants GPUs {} of node {node}, which no partition of its board joins",
+        list(modules)
+    )]
+    NotJoinable { job: JobName, node: Name, modules: Vec<u32> },
     #[error("job {job} wants node {node}, whose health is {}", word_for(*health))]
     NotHealthy { job: JobName, node: Name, health: Health },
     #[error(
@@ -236,6 +241,7 @@ impl Refusal {
             Self::NicTaken { .. } => "nic-taken",
             Self::NicResting { .. } => "nic-resting",
             Self::NicUnscrubbed { .. } => "nic-unscrubbed",
+            Self::NotJoinable { .. } => "not-joinable",
             Self::NotHealthy { .. } => "not-healthy",
             Self::NodeVanished { .. } => "node-vanished",
             Self::GradeForbids { .. } => "grade-forbids",
@@ -310,6 +316,9 @@ impl Refusal {
             Self::NicTaken { holder, .. } => format!("name another interface, or delete {holder}"),
             Self::NicResting { waits, .. } => {
                 format!("apply the last plan to {}, then plan again", list(waits))
+            }
+            Self::NotJoinable { .. } => {
+                "name the interfaces of a set that the board has, or ask for so many GPUs".into()
             }
             Self::NicUnscrubbed { node, .. } => {
                 format!("scrub {node} and write the evidence down, or name another interface")

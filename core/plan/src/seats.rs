@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 
-use model::{Fleet, Health, Job, JobName, Name, NicRef, NodeId, PodId, SiteId, Tenant, Want};
+use model::{
+    Dialect, Fleet, Health, Job, JobName, Name, NicRef, NodeId, PodId, SiteId, Tenant, Want,
+};
 
 use crate::ledger::{Holder, Ledger};
 use crate::place::{Ground, Shared, TenantKey, shortfall};
@@ -73,9 +75,31 @@ impl Seeker<'_> {
             self.inside(node, inside)?;
             self.healthy(node)?;
             self.judge(node)?;
+            self.joinable(node, nics)?;
         }
         Ok(nics.to_vec())
     }
+
+    /// Where NVLink is configured, the GPUs that come with named interfaces are a set that their
+    /// board can join. A board whose table nobody has seen is joined as a whole or not at all.
+    fn joinable(&self, node: NodeId, nics: &[NicRef]) -> Result<(), Refusal> {
+        let at = &self.fleet.nodes[node.index()];
+        let model = &self.fleet.node_models[at.model.index()];
+        let is_told =
+            self.fleet.layers.dialects.contains(&Dialect::Nvlink) && at.nvlink_domain == at.name;
+        let Some(partitions) = model.board_partitions().filter(|_| is_told) else {
+            return Ok(());
+        };
+        let own = nics.iter().filter(|nic| nic.node == node);
+        let gpus = own.fold(0, |gpus, nic| gpus | model.gpus_behind(nic.nic));
+        let whole = partitions.is_empty() && gpus.count_ones() == u32::from(model.gpus);
+        if whole || partitions.iter().any(|partition| partition.gpus == gpus) {
+            return Ok(());
+        }
+        let (job, node) = (self.job.name.clone(), at.name.clone());
+        Err(Refusal::NotJoinable { job, node, modules: Ground::modules(gpus).collect() })
+    }
+
     fn free_for_me(&self, nic: NicRef) -> Result<(), Refusal> {
         let (job, node) = (self.job.name.clone(), self.node_name(nic.node));
         let nic_count = self.fleet.nodes[nic.node.index()].uplinks.len();
