@@ -259,7 +259,7 @@ impl<'o> Stage<'o> {
     /// The endpoints where a frame arrives, and whose they are.
     fn send(&self, sender: &Actor, to: To) -> Vec<(JobName, String)> {
         let source = sender.address;
-        let deliveries = self.fabric.send(sender.spot, &Frame { source, to });
+        let deliveries = self.fabric.send(sender.spot, &Frame { source, mac: None, to });
         let owners = self.draft.next.plan.owners();
         let receiver = |spot: (DeviceId, Port)| {
             let job = owners.ports.get(&spot)?.clone();

@@ -19,6 +19,11 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["neigh", ..] = spot.words()[..] else { return None };
         spot.and(spot.with(1, spot.sibling(chance)?.1.address)?)
     }),
+    hole("another interface is told to be behind a port", |spot, _| {
+        let ["neigh", _, "lladdr", ..] = spot.words()[..] else { return None };
+        spot.with(3, "02:01:00:00:ff:ff")
+    }),
+    hole("nothing stands at a cable", |spot, _| spot.dropped("uplink ")),
     hole("a segment has another job's VNI", |spot, chance| {
         let ["vxlan", _, "id", ..] = spot.words()[..] else { return None };
         spot.with(3, spot.other(chance)?.1.l2vni)

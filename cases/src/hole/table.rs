@@ -11,6 +11,10 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["endpoint", ..] = spot.words()[..] else { return None };
         spot.with(8, spot.other(chance)?.1.tag)
     }),
+    hole("an endpoint speaks with another interface's address", |spot, _| {
+        let ["endpoint", _, _, "mac", ..] = spot.words()[..] else { return None };
+        spot.with(4, "02:01:00:00:ff:ff")
+    }),
     hole("an endpoint may speak for another job's", |spot, chance| {
         let ["endpoint", ..] = spot.words()[..] else { return None };
         let (job, seat) = spot.sibling(chance)?;

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::Ipv4Addr;
 
@@ -432,6 +433,25 @@ impl Fleet {
             Dialect::Imex => node.nvlink_domain != node.name,
             _ => false,
         }
+    }
+
+    /// The switches that tunnel endpoints are plugged into. They carry the tunnels of others, so
+    /// that no packet program stands at their cables: it would take only what is for the device.
+    #[must_use]
+    pub fn carriers(&self) -> BTreeSet<DeviceId> {
+        let hosts = self.nodes.iter().filter(|node| node.vtep.is_some());
+        let uplinks = hosts.flat_map(|node| &node.uplinks);
+        uplinks.map(|uplink| self.switch_device(uplink.leaf)).collect()
+    }
+
+    /// All interfaces, by where their packets are judged, with their Ethernet addresses.
+    pub fn interfaces(&self) -> impl Iterator<Item = (DeviceId, Port, Mac)> {
+        self.nodes.iter().zip(0..).flat_map(move |(node, number)| {
+            node.uplinks.iter().zip(0..).map(move |(uplink, nic)| {
+                let (device, port) = self.enforcement_point(NodeId(number), nic);
+                (device, port, uplink.mac)
+            })
+        })
     }
 
     /// Where an interface's packets are judged: the device, and its port towards the interface.

@@ -44,8 +44,8 @@ pub enum Fact {
     // The device among its neighbours.
     /// The device speaks BGP as this AS.
     LocalAs(Asn),
-    /// The device has this address on a cable.
-    CableAddress(Ipv4Addr),
+    /// The device has this address on the cable at this port.
+    CableAddress { port: Port, address: Ipv4Addr },
     /// The device expects this neighbour.
     Neighbor { address: Ipv4Addr, remote: Asn },
     /// The device exchanges underlay routes with this neighbour.

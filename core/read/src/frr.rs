@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use model::VrfName;
+use model::{Port, VrfName};
 use wire::Vni;
 
 use crate::lines::{Line, lines};
-use crate::values::{Why, address, asn, distinguisher, prefixed, seconds, target, vni, vrf};
+use crate::values::{Why, address, asn, distinguisher, port, prefixed, seconds, target, vni, vrf};
 use crate::{Claim, Fact, Reading, Scope, Unknown};
 
 /// Lines that are none of our business: names, logs, timers, what tells a tenant's own addresses
@@ -92,7 +92,7 @@ enum Block {
     /// `interface lo`.
     Loopback,
     /// `interface swp33`.
-    Cable,
+    Cable(Port),
     /// `vrf t17`.
     Vrf(VrfName),
     /// `router bgp 1`, or `router bgp 1 vrf t17`.
@@ -154,7 +154,7 @@ impl Reader {
         match &self.block {
             Block::Top | Block::Ended => self.top(number, words),
             Block::Loopback => loopback(words),
-            Block::Cable => self.cable(number, words),
+            Block::Cable(port) => self.cable(number, *port, words),
             Block::Vrf(name) => self.vrf(number, name.clone(), words),
             Block::Bgp(None) => self.default_bgp(number, words),
             Block::Bgp(Some(name)) => self.tenant_bgp(number, name.clone(), words),
@@ -170,7 +170,7 @@ impl Reader {
     fn top(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
         self.block = match words {
             ["interface", "lo"] => Block::Loopback,
-            ["interface", _name] => Block::Cable,
+            ["interface", name] => Block::Cable(port(name)?),
             ["vrf", "default"] | ["router", "bgp", _, "vrf", "default"] => {
                 return Err(No::Wrong("the default VRF is written without a name"));
             }
@@ -194,12 +194,12 @@ impl Reader {
         Ok(())
     }
 
-    fn cable(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
+    fn cable(&mut self, line: u32, port: Port, words: &[&str]) -> Result<(), No> {
         let ["ip", "address", at] = words else {
             return Err(No::Unheard);
         };
         let (address, _prefix) = prefixed(at)?;
-        self.claim(line, Fact::CableAddress(address));
+        self.claim(line, Fact::CableAddress { port, address });
         Ok(())
     }
 
@@ -336,7 +336,7 @@ impl Reader {
     /// Leaves the block that the word closes.
     fn close(&mut self, word: &str) -> Result<(), No> {
         self.block = match (word, std::mem::take(&mut self.block)) {
-            ("exit", Block::Loopback | Block::Cable | Block::Vrf(_) | Block::Bgp(_)) => Block::Top,
+            ("exit", Block::Loopback | Block::Cable(_) | Block::Vrf(_) | Block::Bgp(_)) => Block::Top,
             ("exit-vrf", Block::Vrf(_)) => Block::Top,
             (
                 "exit" | "exit-address-family",

@@ -73,7 +73,7 @@ fn a_head_tells_the_neighbours() {
     check(
         HEAD,
         expect![[r#"
-            9: CableAddress(172.16.0.4)
+            9: CableAddress { port: Swp(33), address: 172.16.0.4 }
             11: LocalAs(Asn(4200000003))
             15: Neighbor { address: 172.16.0.5, remote: Asn(4200000100) }
             19: Announces(10.255.0.3)
@@ -251,7 +251,7 @@ router bgp 1
  neighbor 172.16.0.5 remote-as 2
 ",
         expect![[r#"
-            4: CableAddress(172.16.0.0)
+            4: CableAddress { port: Swp(1), address: 172.16.0.0 }
             7: LocalAs(Asn(1))
             12: Imports { scope: Segment(Vni(7)), target: RouteTarget { asn: 65000, number: 7 } }
             12: Exports { scope: Segment(Vni(7)), target: RouteTarget { asn: 65000, number: 7 } }

@@ -117,7 +117,7 @@ fn a_head_says_who_the_device_is_among_its_neighbours() {
             10 KeepsSources
             16 AdvertisesEvpn
             17 Vtep(10.255.0.1)
-            21 CableAddress(172.16.0.0)
+            21 CableAddress { port: Ethernet(33), address: 172.16.0.0 }
             25 LocalAs(Asn(4200000001))
             28 Announces(10.255.0.1)
             32 Neighbor { address: 172.16.0.1, remote: Asn(4200000100) }

@@ -10,6 +10,7 @@ use wire::{Tag, Vni};
 use crate::device::At;
 use crate::finding::Weakness;
 use crate::index::VniUser;
+use crate::islands::mate;
 use crate::judge::Judgement;
 use crate::verifier::Verifier;
 
@@ -48,6 +49,30 @@ impl Verifier {
                 let weakness = Weakness::StrangeSpace { vni, vrf: vrf.clone() };
                 let ats = spaces.into_iter().flat_map(|lines| lines.ats());
                 self.weak(judgement, Some(device), weakness, ats);
+            }
+        }
+    }
+
+    /// A network is that of one cable, and a packet program judges what comes by it.
+    pub(crate) fn judge_cables(&self, device: DeviceId, judgement: &mut Judgement) {
+        let facts = self.facts(device);
+        for (address, lines) in &facts.cables {
+            self.contradiction(judgement, device, "the cable of an address", lines);
+            let theirs = facts.cables.get(&mate(*address)).filter(|_| *address < mate(*address));
+            if let (Some((first, at)), Some((second, other))) =
+                (lines.iter().next(), theirs.and_then(|lines| lines.iter().next()))
+            {
+                let weakness = Weakness::Contradiction {
+                    what: "the cable of a network",
+                    first: first.to_string(),
+                    second: second.to_string(),
+                };
+                self.weak(judgement, Some(device), weakness, [*at, *other]);
+            }
+            let judged = |port: &Port| facts.uplinks.contains_key(port);
+            let open = lines.iter().find(|(port, _)| !judged(port));
+            if let Some((port, at)) = open.filter(|_| self.world.judges_cables[device.index()]) {
+                self.weak(judgement, Some(device), Weakness::OpenCable(*port), [*at]);
             }
         }
     }
@@ -128,15 +153,17 @@ impl Verifier {
         }
     }
 
-    /// A packet program lets only ports speak that somebody owns.
+    /// A packet program lets only ports speak that somebody owns, and every line about an endpoint
+    /// names the Ethernet address of the interface that is there.
     pub(crate) fn judge_port(&self, device: DeviceId, port: Port, judgement: &mut Judgement) {
+        let Some(lines) = self.facts(device).ports.get(&port) else { return };
         let owned = self.owners[device.index()].contains_key(&port);
-        if let Some(lines) = self.facts(device).ports.get(&port)
-            && !owned
-            && !lines.entries.is_empty()
-        {
+        if !owned && !lines.entries.is_empty() {
             let weakness = Weakness::UnownedEntry(port);
             self.weak(judgement, Some(device), weakness, lines.entries.ats());
+        }
+        if let Some((mac, at)) = self.world.strange_interface(device, port) {
+            self.weak(judgement, Some(device), Weakness::StrangeInterface { port, mac }, [at]);
         }
     }
 

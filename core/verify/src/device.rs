@@ -73,7 +73,7 @@ impl<T: PartialEq> Lines<T> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Device {
     pub(crate) local_as: Lines<Asn>,
-    pub(crate) cables: BTreeMap<Ipv4Addr, Lines<()>>,
+    pub(crate) cables: BTreeMap<Ipv4Addr, Lines<Port>>,
     pub(crate) neighbors: BTreeMap<Ipv4Addr, Neighbor>,
     pub(crate) announces: BTreeMap<Ipv4Addr, Lines<()>>,
     pub(crate) advertises: Lines<()>,
@@ -273,7 +273,9 @@ impl Device {
         match fact {
             Fact::Holds(_) => {}
             Fact::LocalAs(asn) => self.local_as.turn(*asn, at, turn),
-            Fact::CableAddress(address) => turn_in(&mut self.cables, *address, (), at, turn),
+            Fact::CableAddress { port, address } => {
+                turn_in(&mut self.cables, *address, *port, at, turn);
+            }
             Fact::Neighbor { address, remote } => {
                 self.neighbors.entry(*address).or_default().remote.turn(*remote, at, turn);
             }
@@ -492,6 +494,17 @@ impl Device {
         lines.filter_map(move |(reach, at)| Some((reach.vtep(address)?, reach.vni, *at)))
     }
 
+    /// Whether the address is in a network that a bridge domain of this VRF is the gateway of.
+    pub(crate) fn is_connected(&self, vrf: &VrfName, address: Ipv4Addr) -> bool {
+        let bridges = self.vrfs.get(vrf).into_iter().flat_map(|lines| &lines.bridges);
+        let mut gateways = bridges
+            .filter_map(|bridge| self.bridges.get(bridge))
+            .flat_map(|lines| lines.gateway.values());
+        gateways.any(|(gateway, prefix)| {
+            Ipv4Net::new(*gateway, *prefix).is_ok_and(|net| net.contains(&address))
+        })
+    }
+
     /// Whether a port of a bridge domain lets only bound sources pass.
     pub(crate) fn guards(&self, port: &PortLines, bridge: &Bridge) -> bool {
         let kept = self.bridges.get(bridge).is_some_and(|lines| !lines.keeps.is_empty());
@@ -509,8 +522,11 @@ impl Device {
         denies && !self.judges.is_empty()
     }
 
-    /// Whether the address is announced and EVPN routes are advertised.
+    /// Whether the address is announced and EVPN routes are advertised. Nobody announces an address
+    /// that the device does not have.
     pub(crate) fn announced(&self, address: Ipv4Addr) -> bool {
-        !self.advertises.is_empty() && self.announces.contains_key(&address)
+        !self.advertises.is_empty()
+            && self.announces.contains_key(&address)
+            && self.vtep.values().any(|own| *own == address)
     }
 }

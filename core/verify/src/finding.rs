@@ -6,7 +6,7 @@ use model::{
     Service, TenantName, VrfName,
 };
 use read::{Bridge, Scope};
-use wire::{Tag, Vni};
+use wire::{Mac, Tag, Vni};
 
 use crate::layers::{Disagree, LayerBreach, LayerSevered, LayerWeakness};
 
@@ -177,6 +177,10 @@ pub enum Weakness {
     Misbound { port: Port, bridge: Bridge },
     /// The packet program lets a port speak that nobody owns.
     UnownedEntry(Port),
+    /// Nothing judges what comes out of the fabric by the cable at this port.
+    OpenCable(Port),
+    /// A line tells another Ethernet address than that of the interface behind the port.
+    StrangeInterface { port: Port, mac: Mac },
     /// A rule lets two groups speak whose owners did not both agree to that service.
     LooseRule { client: Tag, provider: Tag, service: Service },
     /// The packet program holds other rates for a tenant than it was promised.
@@ -340,6 +344,8 @@ impl Weakness {
             Self::StrangePeers { .. } => "strange-peers",
             Self::Misbound { .. } => "misbound",
             Self::UnownedEntry(_) => "unowned-entry",
+            Self::OpenCable(_) => "open-cable",
+            Self::StrangeInterface { .. } => "strange-interface",
             Self::LooseRule { .. } => "loose-rule",
             Self::BrokenRates { .. } => "broken-rates",
             Self::BrokenTreatment { .. } => "broken-treatment",
@@ -439,6 +445,12 @@ impl Weak {
             }
             Weakness::UnownedEntry(port) => {
                 format!("the packet program lets {port} speak, which belongs to nobody")
+            }
+            Weakness::OpenCable(port) => {
+                format!("nothing judges what comes out of the fabric at {port}")
+            }
+            Weakness::StrangeInterface { port, mac } => {
+                format!("{mac} is told to be behind {port}, and is not that interface's address")
             }
             Weakness::LooseRule { client, provider, service } => format!(
                 "a rule lets group {client} speak to group {provider} at {service} \

@@ -54,7 +54,7 @@ impl Verifier {
         for (_, domain) in members {
             for seat in domain.seats.iter().filter(|seat| seat.owner == Some(job)) {
                 seat.address?;
-                let held = seat.tag?;
+                let held = seat.tag.filter(|_| seat.is_heard)?;
                 if *tag.get_or_insert(held) != held {
                     return None;
                 }

@@ -28,6 +28,8 @@ pub(crate) struct Seat {
     pub(crate) owner: Option<JobId>,
     pub(crate) address: Option<Ipv4Addr>,
     pub(crate) tag: Option<Tag>,
+    /// Whether frames with the Ethernet address of the port's own interface get this tag.
+    pub(crate) is_heard: bool,
 }
 
 /// What a VNI is used for.
@@ -106,7 +108,7 @@ impl Verifier {
             };
             let bound = port_lines.bound.values().filter(|(held, ..)| held == bridge);
             let before = seats.len();
-            let seat = |address, tag| Seat { port: *port, owner, address, tag };
+            let seat = |address, tag| Seat { port: *port, owner, address, tag, is_heard: true };
             for (_, address, _) in bound {
                 let known = seats.len();
                 if switch {
@@ -114,7 +116,10 @@ impl Verifier {
                     seats.extend(tags.map(|(tag, _)| seat(Some(*address), Some(*tag))));
                 } else {
                     let entries = port_lines.entries.values().filter(|e| e.address == *address);
-                    seats.extend(entries.map(|entry| seat(Some(*address), Some(entry.tag))));
+                    seats.extend(entries.map(|entry| Seat {
+                        is_heard: self.world.is_own(*device, *port, entry.mac),
+                        ..seat(Some(*address), Some(entry.tag))
+                    }));
                 }
                 if seats.len() == known {
                     seats.push(seat(Some(*address), None));

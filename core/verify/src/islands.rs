@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use model::DeviceId;
 
-use crate::device::{At, Device};
+use crate::device::{At, Device, Lines};
 
 /// The islands of a world, and the neighbours that do not answer alike.
 #[derive(Debug)]
@@ -23,13 +23,19 @@ pub(crate) struct HalfSession {
     pub(crate) said_at: Vec<At>,
 }
 
-/// Finds the islands. Each is called after its first device, so the names are stable.
-pub(crate) fn islands(devices: &[Device]) -> Islands {
+/// Finds the islands. Each is called after its first device, so the names are stable. Where a
+/// packet program judges what comes by cables, a cable without it is down.
+pub(crate) fn islands(devices: &[Device], judges_cables: &[bool]) -> Islands {
     let ids = || (0..u32::try_from(devices.len()).unwrap_or(u32::MAX)).map(DeviceId);
     // Two devices may say that they have the same address; a session may stand with either.
     let mut at_address: BTreeMap<Ipv4Addr, Vec<DeviceId>> = BTreeMap::new();
+    let is_up = |id: DeviceId, address: &Ipv4Addr| {
+        let device = &devices[id.index()];
+        let mut ports = device.cables.get(address).into_iter().flat_map(Lines::values);
+        ports.any(|port| !judges_cables[id.index()] || device.uplinks.contains_key(port))
+    };
     for (id, device) in ids().zip(devices) {
-        for address in device.cables.keys() {
+        for address in device.cables.keys().filter(|address| is_up(id, address)) {
             at_address.entry(*address).or_default().push(id);
         }
     }
@@ -57,7 +63,7 @@ pub(crate) fn islands(devices: &[Device]) -> Islands {
             }
             let answers = |other: &DeviceId| {
                 let theirs = &devices[other.index()];
-                device.cables.contains_key(&mate(*neighbor))
+                is_up(id, &mate(*neighbor))
                     && names_rightly(theirs, mate(*neighbor), device)
             };
             if !sessions.iter().any(answers) && !lines.remote.is_empty() {
@@ -82,7 +88,7 @@ fn names_rightly(device: &Device, address: Ipv4Addr, other: &Device) -> bool {
 }
 
 /// The other end of a cable: the two share a /31 (RFC 3021).
-fn mate(address: Ipv4Addr) -> Ipv4Addr {
+pub(crate) fn mate(address: Ipv4Addr) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(address) ^ 1)
 }
 

@@ -80,6 +80,7 @@ impl Verifier {
         for lines in facts.neighbors.values() {
             self.contradiction(judgement, device, "the AS of a neighbour", &lines.remote);
         }
+        self.judge_cables(device, judgement);
         self.judge_queued_links(device, judgement);
         if dialects.contains(&Dialect::Table) && !facts.program_denies() {
             let ats = facts.table.passes.ats();
@@ -571,7 +572,7 @@ impl Verifier {
         imports.filter(|(held, _)| *held == target).map(|(_, at)| *at).collect()
     }
 
-    fn contradiction<T: PartialEq + Display>(
+    pub(crate) fn contradiction<T: PartialEq + Display>(
         &self,
         judgement: &mut Judgement,
         device: DeviceId,

@@ -49,9 +49,11 @@ impl Verifier {
                 self.dirty.fabric = true;
                 self.dirty.places.insert(Spotted::Device(device));
             }
-            Fact::CableAddress(_) | Fact::UnderlayWith(_) | Fact::EvpnWith(_) => {
-                self.dirty.fabric = true
+            Fact::CableAddress { .. } => {
+                self.dirty.fabric = true;
+                self.dirty.places.insert(Spotted::Device(device));
             }
+            Fact::UnderlayWith(_) | Fact::EvpnWith(_) => self.dirty.fabric = true,
             Fact::Announces(_)
             | Fact::AdvertisesEvpn
             | Fact::Vtep(_)
@@ -118,6 +120,7 @@ impl Verifier {
             }
             Fact::Holds(_) => {}
             Fact::Uplink(_) | Fact::QueuedLink { .. } => {
+                self.dirty.fabric |= matches!(fact, Fact::Uplink(_));
                 self.dirty.places.insert(Spotted::Device(device));
                 let vrfs = self.world.devices[device.index()].vrfs.keys().cloned();
                 self.dirty.places.extend(vrfs.map(|vrf| Spotted::Vrf(device, vrf)));
@@ -156,10 +159,15 @@ impl Verifier {
     pub(crate) fn mark_port(&mut self, device: DeviceId, port: Port) {
         let Some(lines) = self.world.devices[device.index()].ports.get(&port) else { return };
         lines.attached.values().for_each(|bridge| self.dirty.bridge(device, bridge));
-        // A port is a place of its own only while nobody owns it and it may speak.
+        // A port is a place of its own only while nobody owns it and it may speak, or while another
+        // interface is told to be there.
         let place = Spotted::Port(device, port);
         let unowned = || !self.owners[device.index()].contains_key(&port);
-        if self.findings.contains_key(&place) || (!lines.entries.is_empty() && unowned()) {
+        let strange = || self.world.strange_interface(device, port).is_some();
+        if self.findings.contains_key(&place)
+            || (!lines.entries.is_empty() && unowned())
+            || strange()
+        {
             self.dirty.places.insert(place);
         }
     }

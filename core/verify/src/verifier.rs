@@ -281,7 +281,7 @@ impl Verifier {
     }
 
     fn settle_islands(&mut self) {
-        let new = islands(&self.world.devices);
+        let new = islands(&self.world.devices, &self.world.judges_cables);
         for (position, (old, new)) in self.world.islands.iter().zip(&new.of).enumerate() {
             if old != new {
                 self.dirty.devices.extend(u32::try_from(position).map(DeviceId));

@@ -1,12 +1,13 @@
 //! The rules by which a frame is delivered (`docs/network.md`, P1 to P9), over what the lines of
 //! all devices say.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use model::{DeviceId, Dialect, Fleet, Port, RouteTarget, VrfName};
 use read::{Bridge, Scope};
-use wire::{Tag, Vni};
+use wire::{Mac, Tag, Vni};
 
 use crate::device::{At, Device, Entry, Lines, Peers, Rule};
 use crate::finding::{Talk, Way};
@@ -17,6 +18,10 @@ pub(crate) struct World {
     pub(crate) fleet: Arc<Fleet>,
     /// By device.
     pub(crate) devices: Vec<Device>,
+    /// By device: the Ethernet address of the interface behind each port.
+    macs: Vec<BTreeMap<Port, Mac>>,
+    /// By device: whether a packet program judges what comes by its cables.
+    pub(crate) judges_cables: Vec<bool>,
     /// By device: those that a chain of sessions joins have the same island.
     pub(crate) islands: Vec<DeviceId>,
 }
@@ -57,7 +62,22 @@ impl World {
     pub(crate) fn new(fleet: Arc<Fleet>) -> Self {
         let count = fleet.device_count();
         let islands = (0..u32::try_from(count).unwrap_or(u32::MAX)).map(DeviceId).collect();
-        Self { fleet, devices: vec![Device::default(); count], islands }
+        let mut macs = vec![BTreeMap::new(); count];
+        for (device, port, mac) in fleet.interfaces() {
+            macs[device.index()].insert(port, mac);
+        }
+        let carriers = fleet.carriers();
+        let judges = |device: DeviceId| {
+            let has_program = fleet.network_dialects(device).contains(&Dialect::Table);
+            has_program && !carriers.contains(&device)
+        };
+        let judges_cables = fleet.devices().map(judges).collect();
+        Self { fleet, devices: vec![Device::default(); count], macs, judges_cables, islands }
+    }
+
+    /// Whether this may be the Ethernet address of what is behind this port.
+    pub(crate) fn is_own(&self, device: DeviceId, port: Port, mac: Mac) -> bool {
+        self.macs[device.index()].get(&port).is_none_or(|own| *own == mac)
     }
 
     /// The spot of a port in a bridge domain.
@@ -68,6 +88,14 @@ impl World {
     /// Whether the device judges by security groups; otherwise a packet program does.
     pub(crate) fn is_switch(&self, device: DeviceId) -> bool {
         self.fleet.network_dialects(device).contains(&Dialect::Nxos)
+    }
+
+    /// A line about a port with another Ethernet address than that of the interface behind it.
+    pub(crate) fn strange_interface(&self, device: DeviceId, port: Port) -> Option<(Mac, At)> {
+        let lines = self.devices[device.index()].ports.get(&port)?;
+        let bound = lines.bound.iter().map(|((_, _, mac), at)| (*mac, *at));
+        let entries = lines.entries.iter().map(|(entry, at)| (entry.mac, *at));
+        bound.chain(entries).find(|(mac, _)| !self.is_own(device, port, *mac))
     }
 
     /// The first way on which a frame passes. An honest sender uses an address bound to its
@@ -131,14 +159,38 @@ impl World {
         } else {
             // Linux sends what it learnt in the VNI of the VRF that learnt it.
             let lands = own == landing || self.is_switch(from.device);
-            let (ours, theirs) = (Scope::Vrf(ours.clone()), Scope::Vrf(theirs.clone()));
-            lands && joined(from, &ours, to, &theirs).is_some()
+            let scopes = (Scope::Vrf(ours.clone()), Scope::Vrf(theirs.clone()));
+            lands
+                && joined(from, &scopes.0, to, &scopes.1).is_some()
+                && self.is_told(from, ours, to, address)
         };
         if here {
             return lands.then_some((Way::RoutedLocal, None));
         }
         let tunnel = Tunnel { own, landing };
         (lands && self.stands(from, to, tunnel)).then_some((Way::RoutedRemote, Some(tunnel)))
+    }
+
+    /// Whether what the receiver's device tells of this address leads to it. FRR tells the address
+    /// by its segment's tunnel, which comes before the network's route; and nobody takes a route to
+    /// a network that is its own.
+    fn is_told(
+        &self,
+        from: Spot<'_>,
+        vrf: &VrfName,
+        to: Spot<'_>,
+        address: Ipv4Addr,
+    ) -> bool {
+        let tunnel = segment(to).filter(|vni| to.facts.ends(*vni));
+        let way = tunnel.and_then(|vni| to.facts.tunnel_from(vni));
+        if self.is_switch(to.device) || way.is_some_and(|way| to.facts.announced(way)) {
+            return true;
+        }
+        let is_astray = way.is_some_and(|way| {
+            let mut devices = self.devices.iter();
+            !from.facts.announced(way) && devices.any(|other| other.announced(way))
+        });
+        !is_astray && !from.facts.is_connected(vrf, address)
     }
 
     /// Whether a VRF of a device knows the routes of another one of the same device. On Linux each
@@ -171,7 +223,8 @@ impl World {
             && announced(to.facts, landing)
     }
 
-    /// P2 and P3: the addresses a port can send from, with the tag each of them gets.
+    /// P2 and P3: the addresses a port can send from, with the tag each of them gets. A packet
+    /// program hears an honest sender only where it names the sender's own Ethernet address.
     fn sources<'a>(&self, from: Spot<'a>, honest: bool) -> Vec<Source<'a>> {
         let Some(port) = from.facts.ports.get(&from.port) else {
             return Vec::new();
@@ -208,7 +261,10 @@ impl World {
         let mut sources = Vec::new();
         for address in bound {
             let before = sources.len();
-            sources.extend(entries.clone().filter(|e| e.address == address).map(of_entry));
+            let is_heard = |e: &&Entry| {
+                e.address == address && self.is_own(from.device, from.port, e.mac)
+            };
+            sources.extend(entries.clone().filter(is_heard).map(of_entry));
             if sources.len() == before && !denies(from) {
                 sources.push(Source::one(address, None, None));
             }
@@ -259,7 +315,8 @@ impl World {
         talk: Talk,
     ) -> bool {
         let Some(tunnel) = tunnel else {
-            return self.verdict(to, source.tag, target, target.space, talk);
+            return self.lets_across(from, to, source, target, talk)
+                && self.verdict(to, source.tag, target, target.space, talk);
         };
         if !self.sender_lets(from, source, target, talk) {
             return false;
@@ -279,6 +336,24 @@ impl World {
             known_peer(to.facts, space, source, outer, tag)
                 && self.verdict(to, Some(tag), target, Some(space), talk)
         })
+    }
+
+    /// P8, on one device: ends in two spaces know each other only as peers.
+    fn lets_across(
+        &self,
+        from: Spot<'_>,
+        to: Spot<'_>,
+        source: &Source<'_>,
+        target: &Target<'_>,
+        talk: Talk,
+    ) -> bool {
+        let (Some(space), Some(tag)) = (target.space, source.tag) else { return true };
+        let is_known = || {
+            let mut runs = to.facts.runs_of(space, tag);
+            runs.any(|(first, (run, _))| first <= source.last && source.first <= run.last)
+        };
+        source.space == Some(space)
+            || (is_known() && self.sender_lets(from, source, target, talk))
     }
 
     /// P9: whether the sender's program lets a unicast frame out.

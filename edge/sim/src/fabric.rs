@@ -5,8 +5,9 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use apply::Keeps;
-use model::{Artifact, DeviceId, Dialect, Fleet};
+use model::{Artifact, DeviceId, Dialect, Fleet, Port};
 use observe::{Held, Holds, Unreachable};
+use wire::Mac;
 
 use crate::machine::Machine;
 use crate::routes::Routes;
@@ -17,6 +18,10 @@ pub struct Fabric {
     devices: BTreeMap<DeviceId, Device>,
     /// What the devices told each other; empty after each change of a text.
     routes: OnceLock<Routes>,
+    /// The devices whose cables the packet program leaves alone.
+    carriers: BTreeSet<DeviceId>,
+    /// The Ethernet address of the interface behind each port.
+    macs: BTreeMap<(DeviceId, Port), Mac>,
     /// Devices that nobody can talk to. They go on forwarding by what they hold.
     cut: BTreeSet<DeviceId>,
 }
@@ -24,6 +29,8 @@ pub struct Fabric {
 #[derive(Default)]
 struct Device {
     held: BTreeMap<Dialect, Held>,
+    /// Whether the packet program judges what comes by its cables.
+    judges_cables: bool,
     /// What the texts make of the device; empty after each change of one.
     machine: OnceLock<Machine>,
 }
@@ -32,7 +39,10 @@ impl Fabric {
     /// Devices that hold nothing yet.
     #[must_use]
     pub fn new(fleet: Arc<Fleet>) -> Self {
-        Self { fleet, devices: BTreeMap::new(), routes: OnceLock::new(), cut: BTreeSet::new() }
+        let macs = fleet.interfaces().map(|(device, port, mac)| ((device, port), mac)).collect();
+        let carriers = fleet.carriers();
+        let (devices, cut) = (BTreeMap::new(), BTreeSet::new());
+        Self { fleet, devices, routes: OnceLock::new(), carriers, macs, cut }
     }
 
     /// Devices that hold what these hold now.
@@ -66,6 +76,11 @@ impl Fabric {
         self.cut.remove(&device);
     }
 
+    /// The Ethernet address of the interface behind this port.
+    pub(crate) fn mac(&self, at: (DeviceId, Port)) -> Option<Mac> {
+        self.macs.get(&at).copied()
+    }
+
     pub(crate) fn machine(&self, device: DeviceId) -> Option<&Machine> {
         self.devices.get(&device).map(Device::machine)
     }
@@ -81,7 +96,10 @@ impl Fabric {
     }
 
     fn put(&mut self, device: DeviceId, dialect: Dialect, held: Held) {
+        let has_program = self.fleet.network_dialects(device).contains(&Dialect::Table);
+        let judges_cables = has_program && !self.carriers.contains(&device);
         let device = self.devices.entry(device).or_default();
+        device.judges_cables = judges_cables;
         device.held.insert(dialect, held);
         device.machine = OnceLock::new();
         self.routes = OnceLock::new();
@@ -102,7 +120,7 @@ impl Device {
     fn machine(&self) -> &Machine {
         let texts = self.held.iter();
         let texts = texts.map(|(&dialect, held)| (dialect, held.text.as_str()));
-        self.machine.get_or_init(|| Machine::boot(texts))
+        self.machine.get_or_init(|| Machine::boot(texts, self.judges_cables))
     }
 }
 

@@ -11,12 +11,13 @@ pub(crate) fn load(text: &str, machine: &mut Machine) {
     for block in tree::blocks(text) {
         match block.words[..] {
             // A cable ends in a port; an address of anything else is none of a neighbour's.
-            ["interface", name] if name.parse::<Port>().is_ok() => {
+            ["interface", name] => {
+                let Ok(port) = name.parse::<Port>() else { continue };
                 let addresses = block.inner.iter().filter_map(|line| match line.words[..] {
                     ["ip", "address", net] => net.parse::<Ipv4Net>().ok(),
                     _ => None,
                 });
-                let addresses = addresses.map(|net| net.addr());
+                let addresses = addresses.map(|net| (net.addr(), port));
                 machine.speaker.cables.extend(addresses);
             }
             ["vrf", name] => {

@@ -3,7 +3,7 @@
 
 use std::net::Ipv4Addr;
 
-use ipnet::Ipv4Net;
+use model::Port;
 
 use crate::machine::{Binding, Machine, Reach, Tunnel};
 
@@ -17,6 +17,14 @@ pub(crate) fn load(text: &str, machine: &mut Machine) {
 
 fn take(words: &[&str], machine: &mut Machine) -> Option<()> {
     match words {
+        ["vtep", address] => {
+            machine.own.extend(address.parse::<Ipv4Addr>());
+            Some(())
+        }
+        ["uplink", port, ..] => {
+            machine.uplinks.extend(port.parse::<Port>());
+            Some(())
+        }
         ["bridge", name, rest @ ..] => bridge(name, rest, machine),
         ["vxlan", _, rest @ ..] => vxlan(rest, machine),
         ["link", port, rest @ ..] => link(port, rest, machine),
@@ -35,7 +43,7 @@ pub(crate) fn after<'a>(words: &[&'a str], key: &str) -> Option<&'a str> {
 fn bridge(name: &str, words: &[&str], machine: &mut Machine) -> Option<()> {
     let domain = machine.domains.entry(name.into()).or_default();
     domain.vrf = after(words, "vrf").map(Into::into);
-    domain.has_gateway = after(words, "address")?.parse::<Ipv4Net>().is_ok();
+    domain.gateway = after(words, "address")?.parse().ok();
     Some(())
 }
 

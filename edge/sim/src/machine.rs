@@ -3,17 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+use ipnet::Ipv4Net;
 use model::{Asn, Dialect, Port, RouteTarget};
 use smol_str::SmolStr;
 use wire::Vni;
 
 use crate::policy::Policy;
+use crate::walk::Frame;
 use crate::{frr, linux, nxos, table};
 
 /// A device as it behaves. Which words brought it there is forgotten.
 #[derive(Default)]
 pub(crate) struct Machine {
     pub(crate) speaker: Speaker,
+    /// The addresses of a Linux tunnel endpoint itself.
+    pub(crate) own: BTreeSet<Ipv4Addr>,
+    /// Its cables at which the packet program stands.
+    pub(crate) uplinks: BTreeSet<Port>,
     /// Bridge domains by the device's own name for them: a VLAN or a Linux bridge.
     pub(crate) domains: BTreeMap<SmolStr, Domain>,
     pub(crate) vrfs: BTreeMap<SmolStr, Vrf>,
@@ -30,7 +36,7 @@ pub(crate) struct Machine {
 #[derive(Default)]
 pub(crate) struct Speaker {
     pub(crate) asn: Option<Asn>,
-    pub(crate) cables: BTreeSet<Ipv4Addr>,
+    pub(crate) cables: BTreeMap<Ipv4Addr, Port>,
     pub(crate) neighbors: BTreeMap<Ipv4Addr, Neighbor>,
     pub(crate) announces: BTreeSet<Ipv4Addr>,
     pub(crate) advertises_evpn: bool,
@@ -50,7 +56,8 @@ pub(crate) struct Domain {
     /// Its segments whose tunnels end here.
     pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
     pub(crate) vrf: Option<SmolStr>,
-    pub(crate) has_gateway: bool,
+    /// The network that it is the gateway of.
+    pub(crate) gateway: Option<Ipv4Net>,
 }
 
 /// A routing table.
@@ -103,8 +110,12 @@ pub(crate) struct Binding {
 }
 
 impl Machine {
-    /// The device that these texts make.
-    pub(crate) fn boot<'a>(texts: impl Iterator<Item = (Dialect, &'a str)>) -> Self {
+    /// The device that these texts make. A cable without the packet program is down where the
+    /// program judges what comes by cables.
+    pub(crate) fn boot<'a>(
+        texts: impl Iterator<Item = (Dialect, &'a str)>,
+        judges_cables: bool,
+    ) -> Self {
         let mut machine = Self::default();
         for (dialect, text) in texts {
             match dialect {
@@ -120,6 +131,11 @@ impl Machine {
         for domain in machine.ports.values().filter_map(|jack| jack.domain.clone()) {
             machine.domains.entry(domain).or_default();
         }
+        machine.forget_strange_addresses();
+        if judges_cables {
+            let uplinks = &machine.uplinks;
+            machine.speaker.cables.retain(|_, port| uplinks.contains(port));
+        }
         machine
     }
 
@@ -129,17 +145,25 @@ impl Machine {
         matches!(self.policy, Policy::Groups(_))
     }
 
+    /// P6: FRR announces no address that the kernel does not have.
+    fn forget_strange_addresses(&mut self) {
+        if matches!(self.policy, Policy::Program(_)) {
+            let own = &self.own;
+            self.speaker.announces.retain(|address| own.contains(address));
+        }
+    }
+
     /// P1: the bridge domain a port sends into and hears.
     pub(crate) fn domain_of(&self, port: Port) -> Option<&SmolStr> {
         self.ports.get(&port)?.domain.as_ref()
     }
 
     /// P2: whether a frame with this source may enter here.
-    pub(crate) fn admits(&self, port: Port, domain: &SmolStr, source: Ipv4Addr) -> bool {
+    pub(crate) fn admits(&self, port: Port, domain: &SmolStr, from: &Frame) -> bool {
         let guarded = self.ports.get(&port).is_some_and(|jack| jack.guarded);
         let guarded = guarded && self.kept.contains(domain);
-        let bound = || self.ports_bound(source, domain).any(|bound| bound == port);
-        (!guarded || bound()) && self.policy.admits(port, source)
+        let bound = || self.ports_bound(from.source, domain).any(|bound| bound == port);
+        (!guarded || bound()) && self.policy.admits(port, from)
     }
 
     /// Ports where unicast to this address leaves this bridge domain.
@@ -165,6 +189,17 @@ impl Machine {
             .iter()
             .filter(move |(_, domain)| domain.vrf.as_ref() == Some(vrf))
             .map(|(name, _)| name)
+    }
+
+    /// Whether the address is in a network that a bridge domain of this VRF is the gateway of.
+    pub(crate) fn is_connected(&self, vrf: &SmolStr, address: Ipv4Addr) -> bool {
+        let mut domains = self.routed_in(vrf).map(|name| &self.domains[name]);
+        domains.any(|domain| domain.gateway.is_some_and(|net| net.contains(&address)))
+    }
+
+    /// Whether a tunnel address of this device is known to the others.
+    pub(crate) fn shows(&self, address: Ipv4Addr) -> bool {
+        self.speaker.advertises_evpn && self.speaker.announces.contains(&address)
     }
 
     fn ports_bound(&self, address: Ipv4Addr, domain: &SmolStr) -> impl Iterator<Item = Port> {

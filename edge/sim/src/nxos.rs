@@ -92,7 +92,7 @@ impl<'a> Switch<'a> {
         } else if let Some(vlan) = name.strip_prefix("Vlan") {
             gateway(block, machine.domains.entry(vlan.into()).or_default());
         } else if let Ok(port) = name.parse::<Port>() {
-            machine.speaker.cables.extend(address(block));
+            machine.speaker.cables.extend(address(block).map(|at| (at, port)));
             jack(block, machine.ports.entry(port).or_default());
         }
     }
@@ -196,15 +196,18 @@ impl<'a> Switch<'a> {
 }
 
 fn address(block: &Block<'_>) -> Option<Ipv4Addr> {
-    let net = block.inner.iter().rev().find_map(|line| match line.words[..] {
-        ["ip", "address", net] => net.parse::<Ipv4Net>().ok(),
+    network(block).map(|net| net.addr())
+}
+
+fn network(block: &Block<'_>) -> Option<Ipv4Net> {
+    block.inner.iter().rev().find_map(|line| match line.words[..] {
+        ["ip", "address", net] => net.parse().ok(),
         _ => None,
-    });
-    net.map(|net| net.addr())
+    })
 }
 
 fn gateway(block: &Block<'_>, domain: &mut Domain) {
-    domain.has_gateway |= address(block).is_some();
+    domain.gateway = network(block).or(domain.gateway);
     for line in &block.inner {
         if let ["vrf", "member", vrf] = line.words[..] {
             domain.vrf = Some(vrf.into());

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use model::{DeviceId, Port, Protocol, Service};
+use wire::Mac;
 
 use crate::{Fabric, Frame, Talk, To};
 
@@ -49,24 +50,26 @@ impl Fabric {
     #[must_use]
     pub fn meetings(&self, ports: &[(DeviceId, Port)]) -> BTreeMap<Pair, Passing> {
         let sources = self.telling_addresses();
-        self.tried(ports, |_| sources.clone())
+        self.tried(ports, |_| (sources.clone(), None))
     }
 
     /// What an endpoint at each of these ports can deliver to each other one when it says the
-    /// truth about itself: its source is an address bound to its port.
+    /// truth about itself: its source is an address bound to its port, and its Ethernet address is
+    /// its own.
     #[must_use]
     pub fn conversations(&self, ports: &[(DeviceId, Port)]) -> BTreeMap<Pair, Passing> {
-        self.tried(ports, |port| self.bound(port))
+        self.tried(ports, |port| (self.bound(port), self.mac(port)))
     }
 
     /// Whether honest unicast passes: from an address bound to the one port to an address bound to
     /// the other, saying this.
     #[must_use]
     pub fn delivers(&self, from: (DeviceId, Port), to: (DeviceId, Port), talk: Talk) -> bool {
+        let mac = self.mac(from);
         let sources = self.bound(from).into_iter();
         let mut frames = sources.flat_map(|source| {
             let addresses = self.bound(to).into_iter();
-            addresses.map(move |address| Frame { source, to: To::Unicast(address, talk) })
+            addresses.map(move |address| Frame { source, mac, to: To::Unicast(address, talk) })
         });
         frames.any(|frame| {
             let mut out = self.send(from, &frame).into_iter();
@@ -84,17 +87,18 @@ impl Fabric {
     fn tried(
         &self,
         ports: &[(DeviceId, Port)],
-        sources: impl Fn((DeviceId, Port)) -> BTreeSet<Ipv4Addr>,
+        senders: impl Fn((DeviceId, Port)) -> (BTreeSet<Ipv4Addr>, Option<Mac>),
     ) -> BTreeMap<Pair, Passing> {
         let attempts = self.attempts();
         let wanted: BTreeSet<(DeviceId, Port)> = ports.iter().copied().collect();
         let mut met: BTreeMap<_, Passing> = BTreeMap::new();
         for &from in &wanted {
-            let mut sources = sources(from);
-            sources.retain(|&source| self.entered(from, source).is_some());
+            let (mut sources, mac) = senders(from);
+            let frame = |source, to| Frame { source, mac, to };
+            sources.retain(|&source| self.entered(from, &frame(source, To::Flood)).is_some());
             for source in sources {
                 for &(to, meaning) in &attempts {
-                    for delivery in self.send(from, &Frame { source, to }) {
+                    for delivery in self.send(from, &frame(source, to)) {
                         let at = (delivery.device, delivery.port);
                         if wanted.contains(&at) {
                             met.entry(Pair { from, to: at }).or_default().note(meaning);

@@ -6,9 +6,9 @@ use std::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 use model::{Port, Service};
 use smol_str::SmolStr;
-use wire::{Tag, Vni};
+use wire::{Mac, Tag, Vni};
 
-use crate::walk::{Talk, To};
+use crate::walk::{Frame, Talk, To};
 
 /// What judges the device's frames.
 pub(crate) enum Policy {
@@ -42,6 +42,7 @@ pub(crate) struct Program {
 pub(crate) struct Endpoint {
     pub(crate) space: SmolStr,
     pub(crate) address: Ipv4Addr,
+    pub(crate) mac: Mac,
     pub(crate) tag: Tag,
 }
 
@@ -74,8 +75,15 @@ pub(crate) struct Stamp {
 pub(crate) struct Arriving {
     pub(crate) tag: Option<Tag>,
     pub(crate) to: To,
-    /// The spaces where it landed out of a tunnel; none for a frame of this device itself.
-    pub(crate) landed: Option<Vec<SmolStr>>,
+    pub(crate) came: Came,
+}
+
+/// From where a frame comes to its last judge.
+pub(crate) enum Came {
+    /// Out of a tunnel, by which it landed in these spaces.
+    Through(Vec<SmolStr>),
+    /// From a port of this device, with this source, in this space if there is a table.
+    From(Ipv4Addr, Option<SmolStr>),
 }
 
 impl Default for Policy {
@@ -86,24 +94,24 @@ impl Default for Policy {
 
 impl Policy {
     /// P2, the part that a table decides.
-    pub(crate) fn admits(&self, port: Port, source: Ipv4Addr) -> bool {
+    pub(crate) fn admits(&self, port: Port, frame: &Frame) -> bool {
         match self {
             Self::Groups(_) => true,
             Self::Program(program) => {
-                !program.denies || program.endpoints_at(port, source).next().is_some()
+                !program.denies || program.endpoints_at(port, frame).next().is_some()
             }
         }
     }
 
     /// P3. Where a text says two things of one address, each is possible.
-    pub(crate) fn stamps(&self, port: Port, vrf: Option<&SmolStr>, source: Ipv4Addr) -> Vec<Stamp> {
+    pub(crate) fn stamps(&self, port: Port, vrf: Option<&SmolStr>, frame: &Frame) -> Vec<Stamp> {
         let mut stamps: Vec<Stamp> = match self {
             Self::Groups(groups) => {
-                let tags = vrf.map(|vrf| groups.tags(vrf, source)).unwrap_or_default();
+                let tags = vrf.map(|vrf| groups.tags(vrf, frame.source)).unwrap_or_default();
                 tags.into_iter().map(Stamp::of_group).collect()
             }
             Self::Program(program) => program
-                .endpoints_at(port, source)
+                .endpoints_at(port, frame)
                 .map(|endpoint| Stamp {
                     tag: Some(endpoint.tag),
                     space: Some(endpoint.space.clone()),
@@ -224,23 +232,38 @@ impl Program {
             return false;
         };
         let endpoints = self.endpoints.get(&port).into_iter().flatten();
+        let mut knowing = endpoints.filter(|to| self.know_each_other(from, to, frame));
         match frame.to {
-            To::Flood => endpoints.into_iter().any(|endpoint| endpoint.tag == from),
-            To::Unicast(address, talk) => endpoints
+            To::Flood => knowing.any(|endpoint| endpoint.tag == from),
+            To::Unicast(address, talk) => knowing
                 .filter(|endpoint| endpoint.address == address)
-                .any(|to| to.tag == from || self.permitted(from, to, talk, &frame.landed)),
+                .any(|to| to.tag == from || self.permitted(from, to, talk, &frame.came)),
         }
     }
 
-    fn permitted(
-        &self,
-        from: Tag,
-        to: &Endpoint,
-        talk: Talk,
-        landed: &Option<Vec<SmolStr>>,
-    ) -> bool {
-        let own = std::slice::from_ref(&to.space);
-        let spaces = landed.as_deref().unwrap_or(own);
+    /// Whether the ends of a frame are in one space, or know each other as peers. A tunnel's frame
+    /// was compared with the peers when it came in.
+    fn know_each_other(&self, from: Tag, to: &Endpoint, frame: &Arriving) -> bool {
+        let Came::From(source, Some(space)) = &frame.came else {
+            return true;
+        };
+        if *space == to.space {
+            return true;
+        }
+        let known = |peers: &Peers| peers.holds(*source) && peers.tag == from;
+        let stamp = Stamp { tag: Some(from), space: Some(space.clone()) };
+        let knows = match frame.to {
+            To::Flood => true,
+            To::Unicast(address, talk) => self.knows_peer(&stamp, address, talk),
+        };
+        knows && self.peers_of(&to.space).iter().any(known)
+    }
+
+    fn permitted(&self, from: Tag, to: &Endpoint, talk: Talk, came: &Came) -> bool {
+        let spaces = match came {
+            Came::Through(landed) => landed.as_slice(),
+            Came::From(..) => std::slice::from_ref(&to.space),
+        };
         spaces.iter().any(|space| allowed(&self.permits, space, (from, to.tag), talk))
     }
 
@@ -254,9 +277,13 @@ impl Program {
             .any(|peers| peers.tag == tag || allowed(&self.permits, space, (tag, peers.tag), talk))
     }
 
-    fn endpoints_at(&self, port: Port, address: Ipv4Addr) -> impl Iterator<Item = &Endpoint> {
+    /// The lines by which the frame may come from this port.
+    fn endpoints_at(&self, port: Port, frame: &Frame) -> impl Iterator<Item = &Endpoint> {
+        let Frame { source, mac, .. } = *frame;
         let endpoints = self.endpoints.get(&port).into_iter().flatten();
-        endpoints.filter(move |endpoint| endpoint.address == address)
+        endpoints.filter(move |endpoint| {
+            endpoint.address == source && mac.is_none_or(|mac| mac == endpoint.mac)
+        })
     }
 
     fn peers_of(&self, space: &SmolStr) -> &[Peers] {

@@ -120,7 +120,7 @@ fn islands(machines: &BTreeMap<DeviceId, &Machine>) -> BTreeMap<DeviceId, usize>
 fn sessions(machines: &BTreeMap<DeviceId, &Machine>) -> BTreeMap<DeviceId, Vec<DeviceId>> {
     let mut owners: BTreeMap<_, Vec<DeviceId>> = BTreeMap::new();
     for (&device, machine) in machines {
-        for &address in &machine.speaker.cables {
+        for &address in machine.speaker.cables.keys() {
             owners.entry(address).or_default().push(device);
         }
     }
@@ -140,7 +140,7 @@ fn sessions(machines: &BTreeMap<DeviceId, &Machine>) -> BTreeMap<DeviceId, Vec<D
 /// Whether one device names an address of the other with the right AS, and carries both families.
 fn expects(one: &Speaker, other: &Speaker) -> bool {
     one.neighbors.iter().any(|(address, neighbor)| {
-        other.cables.contains(address)
+        other.cables.contains_key(address)
             && neighbor.remote.is_some()
             && neighbor.remote == other.asn
             && neighbor.underlay

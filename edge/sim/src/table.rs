@@ -40,6 +40,7 @@ fn endpoint(space: &str, address: &str, words: &[&str], program: &mut Program) -
     let endpoint = Endpoint {
         space: space.into(),
         address: address.parse().ok()?,
+        mac: after(words, "mac")?.parse().ok()?,
         tag: after(words, "tag")?.parse().ok()?,
     };
     let port = after(words, "port")?.parse().ok()?;

@@ -5,17 +5,19 @@ use std::net::Ipv4Addr;
 
 use model::{DeviceId, Port, Protocol, Service};
 use smol_str::SmolStr;
-use wire::{Header, Vni};
+use wire::{Header, Mac, Vni};
 
 use crate::Fabric;
 use crate::machine::{Domain, Machine, Tunnel, Vrf};
-use crate::policy::{Arriving, Stamp};
+use crate::policy::{Arriving, Came, Stamp};
 
-/// What an endpoint sends. Its Ethernet address is not looked at by anybody here.
+/// What an endpoint sends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Frame {
     /// The address it says it comes from.
     pub source: Ipv4Addr,
+    /// The Ethernet address it says it comes from; none is whichever the device wants to see.
+    pub mac: Option<Mac>,
     /// Where it shall go.
     pub to: To,
 }
@@ -84,12 +86,12 @@ impl Fabric {
     #[must_use]
     pub fn send(&self, from: (DeviceId, Port), frame: &Frame) -> Vec<Delivery> {
         let (device, port) = from;
-        let Some((machine, name)) = self.entered(from, frame.source) else {
+        let Some((machine, name)) = self.entered(from, frame) else {
             return Vec::new();
         };
         let domain = &machine.domains[name];
         let mut out = BTreeSet::new();
-        for stamp in machine.policy.stamps(port, domain.vrf.as_ref(), frame.source) {
+        for stamp in machine.policy.stamps(port, domain.vrf.as_ref(), frame) {
             let sender = Sender { device, machine, name, domain, stamp, frame: *frame };
             sender.send_locally(&mut out);
             if machine.policy.lets_out(&sender.stamp, frame.to) {
@@ -104,11 +106,11 @@ impl Fabric {
     pub(crate) fn entered(
         &self,
         (device, port): (DeviceId, Port),
-        source: Ipv4Addr,
+        frame: &Frame,
     ) -> Option<(&Machine, &SmolStr)> {
         let machine = self.machine(device)?;
         let domain = machine.domain_of(port)?;
-        let admitted = machine.admits(port, domain, source);
+        let admitted = machine.admits(port, domain, frame);
         admitted.then_some((machine, domain))
     }
 
@@ -155,7 +157,7 @@ impl Fabric {
     }
 
     /// P7: unwraps the packet and sends it on from where it lands.
-    fn receive(&self, device: DeviceId, packet: &Packet, out: &mut BTreeSet<Delivery>) {
+    fn receive(&self, device: DeviceId, packet: &Packet<'_>, out: &mut BTreeSet<Delivery>) {
         let (Some(machine), Ok(header)) = (self.machine(device), Header::decode(packet.header))
         else {
             return;
@@ -168,11 +170,29 @@ impl Fabric {
         ) else {
             return;
         };
-        let frame = Arriving { tag: header.tag, to: packet.inner.to, landed: Some(landed) };
+        let came = Came::Through(landed);
+        let frame = Arriving { tag: header.tag, to: packet.inner.to, came };
         let exit = Exit { device, machine, way: packet.way };
         for domain in exit.landing(header) {
-            exit.leave(domain, &frame, out);
+            if self.is_told(machine, &machine.domains[domain], packet) {
+                exit.leave(domain, &frame, out);
+            }
         }
+    }
+
+    /// P4: whether what a device told of its endpoints in a bridge domain led a packet there. FRR
+    /// tells them by their segment's tunnel, which comes before the network's route; and nobody
+    /// takes a route to a network that is its own.
+    fn is_told(&self, machine: &Machine, domain: &Domain, packet: &Packet<'_>) -> bool {
+        let Some(learner) = packet.learner else { return true };
+        let mut ways = domain.tunnels.values().map(|tunnel| tunnel.local);
+        if machine.follows_exporters() || ways.clone().any(|way| machine.shows(way)) {
+            return true;
+        }
+        let is_astray = ways.any(|way| {
+            !learner.machine.shows(way) && self.machines().any(|(_, other)| other.shows(way))
+        });
+        !is_astray && !learner.is_connected()
     }
 }
 
@@ -189,7 +209,8 @@ struct Sender<'a> {
 impl Sender<'_> {
     /// The local ways of P4.
     fn send_locally(&self, out: &mut BTreeSet<Delivery>) {
-        let frame = Arriving { tag: self.stamp.tag, to: self.frame.to, landed: None };
+        let came = Came::From(self.frame.source, self.stamp.space.clone());
+        let frame = Arriving { tag: self.stamp.tag, to: self.frame.to, came };
         self.exit(Way::BridgedLocal).leave(self.name, &frame, out);
         let exit = self.exit(Way::RoutedLocal);
         for vrf in self.known_here() {
@@ -206,7 +227,7 @@ impl Sender<'_> {
     fn routed_in(&self) -> Option<&SmolStr> {
         let unicast = matches!(self.frame.to, To::Unicast(..));
         let vrf = self.domain.vrf.as_ref();
-        vrf.filter(|_| unicast && self.domain.has_gateway)
+        vrf.filter(|_| unicast && self.domain.gateway.is_some())
     }
 
     fn vrf(&self) -> Option<&Vrf> {
@@ -255,16 +276,24 @@ impl Sender<'_> {
     }
 
     /// P5; nothing comes of it unless this device shows itself to the others (P6).
-    fn wrap(&self, tunnel: Tunnel, vni: Vni, way: Way) -> Option<Packet> {
-        let speaker = &self.machine.speaker;
-        let shown = speaker.advertises_evpn && speaker.announces.contains(&tunnel.local);
+    fn wrap(&self, tunnel: Tunnel, vni: Vni, way: Way) -> Option<Packet<'_>> {
         let header = Header { vni, tag: self.stamp.tag.filter(|_| tunnel.tagged) };
-        shown.then(|| Packet {
+        let is_learnt = way == Way::RoutedRemote && self.reached().is_empty();
+        self.machine.shows(tunnel.local).then(|| Packet {
             outer_source: tunnel.local,
             header: header.encode(),
             inner: self.frame,
             way,
+            learner: is_learnt.then_some(self),
         })
+    }
+
+    /// Whether the frame is for a network of this device.
+    fn is_connected(&self) -> bool {
+        match (self.routed_in(), self.frame.to) {
+            (Some(vrf), To::Unicast(address, _)) => self.machine.is_connected(vrf, address),
+            _ => false,
+        }
     }
 
     fn exit(&self, way: Way) -> Exit<'_> {
@@ -273,11 +302,13 @@ impl Sender<'_> {
 }
 
 /// A frame inside a tunnel. The inner Ethernet address tells a bridged one from a routed one.
-struct Packet {
+struct Packet<'a> {
     outer_source: Ipv4Addr,
     header: [u8; 8],
     inner: Frame,
     way: Way,
+    /// Who sent it where the receiver's device told to.
+    learner: Option<&'a Sender<'a>>,
 }
 
 /// The device where a frame leaves the fabric.

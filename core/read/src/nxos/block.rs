@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
             ["ip", "address", prefixed] => {
                 let (address, _) = values::prefixed(prefixed)?;
                 self.late.cable(port, address)?;
-                Fact::CableAddress(address)
+                Fact::CableAddress { port, address }
             }
             _ => return Ok(None),
         };

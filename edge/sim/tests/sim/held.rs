@@ -18,6 +18,7 @@ fn a_delivery_tells_its_way() {
     let world = World::sound(Side::Nxos, Side::Frr);
     let frame = Frame {
         source: "10.1.0.11".parse().unwrap(),
+        mac: None,
         to: To::Unicast("10.1.0.12".parse().unwrap(), ANYTHING),
     };
     let (device, port) = world.port("train-2");
