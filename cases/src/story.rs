@@ -57,6 +57,7 @@ impl Story {
         matches!(file, "tamper" | "renderer-bug")
             || file.ends_with(".yaml")
             || file.ends_with(".unreachable")
+            || times(file).is_some()
     }
 
     /// Reads the inputs of a folder.
@@ -89,6 +90,10 @@ impl Story {
                     story.steps.entry(step.into()).or_default().unreachable = silent;
                 }
                 Some(_) => {
+                    let text = match times(&file) {
+                        Some(times) => many(&text, times),
+                        None => text,
+                    };
                     story.documents.insert(file, text);
                 }
                 None if file == "tamper" => story.tamper = Some(text.parse()?),
@@ -300,6 +305,16 @@ impl Act {
         };
         let _ = writeln!(out, "  {name} {}:{line}  {}", said.dialect, text.trim());
     }
+}
+
+/// How often the documents of a file stand there: `jobs.2048-times`.
+fn times(file: &str) -> Option<u32> {
+    file.rsplit_once('.')?.1.strip_suffix("-times")?.parse().ok()
+}
+
+/// The same documents so many times; `{n}` in them is which time it is.
+fn many(text: &str, times: u32) -> String {
+    (1..=times).map(|time| text.replace("{n}", &time.to_string())).collect()
 }
 
 /// Each refusal with its code, and what would help.

@@ -87,6 +87,7 @@ impl Planner {
         self.release_unwanted(intent);
         self.end_unwished();
         self.judge_kept(intent, &mut refusals);
+        self.judge_promises(&mut refusals);
         self.judge_meetings(&mut refusals);
         self.open_between_kept(&mut refusals);
         let new = |job: &&Job| !self.ledger.jobs().contains_key(&job.name);

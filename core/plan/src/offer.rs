@@ -36,7 +36,7 @@ impl Planner {
             keys: self.ground.fresh_keys_for(name, &nics)?,
             grade: tenant.grade,
             gpus,
-            vlans: self.vlans(job, &seats)?,
+            vlans: self.vlans(job, &tenant, &seats)?,
             seats: seats.iter().map(|&(_, nic)| self.seat_at(nic)).collect(),
             layers: self.managers.names_of(&self.fleet, &nics),
             scrub: self.fleet.scrub.clone(),
@@ -100,11 +100,17 @@ impl Planner {
         })
     }
 
-    fn vlans(&self, job: &Job, seats: &[(DeviceId, NicRef)]) -> Result<Vec<VlanAt>, Refusal> {
+    fn vlans(
+        &self,
+        job: &Job,
+        tenant: &Tenant,
+        seats: &[(DeviceId, NicRef)],
+    ) -> Result<Vec<VlanAt>, Refusal> {
         let mut vlans = Vec::new();
         for at_device in seats.chunk_by(|a, b| a.0 == b.0) {
             let device = at_device[0].0;
             self.selectors(job, device, at_device.len() as u32)?;
+            self.can_promise(&job.name, tenant, device)?;
             vlans.push(VlanAt {
                 device: self.fleet.device_name(device).clone(),
                 vlan: self.vlan(job, device)?,

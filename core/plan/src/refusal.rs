@@ -4,6 +4,8 @@ use ipnet::Ipv4Net;
 use model::{Capacity, Grade, Health, JobName, Memory, Name, SiteKind, TenantName, Within};
 use smol_str::SmolStr;
 
+use crate::promise::Overpromise;
+
 /// Why there is no such plan: the constraint, the offenders and the figure.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's sentence names its fields")]
@@ -143,6 +145,12 @@ pub enum Refusal {
     #[error("job {job} would bring {leaf} to {would_be} selectors, more than its {limit}")]
     SelectorsExceeded { job: JobName, leaf: Name, limit: u32, would_be: u32 },
 
+    // What it would be promised.
+    #[error("job {job} would bring the guarantees at each uplink of {} to {by}", by.device)]
+    GuaranteesExceeded { job: JobName, by: Overpromise },
+    #[error("the guarantees at each uplink of {} are {by}", by.device)]
+    GuaranteesAboveLink { by: Overpromise },
+
     // Whom it would meet.
     #[error(
         "{client} and {provider} consented to meet, but pool {client_pool} of the one tenant \
@@ -254,6 +262,8 @@ impl Refusal {
             Self::VlansExhausted { .. } => "vlans-exhausted",
             Self::PoolExhausted { .. } => "pool-exhausted",
             Self::SelectorsExceeded { .. } => "selectors-exceeded",
+            Self::GuaranteesExceeded { .. } => "guarantees-exceeded",
+            Self::GuaranteesAboveLink { .. } => "guarantees-above-link",
             Self::PermitOverlap { .. } => "permit-overlap",
             Self::ImportOverlap { .. } => "import-overlap",
         }
@@ -348,6 +358,13 @@ impl Refusal {
             Self::PoolExhausted { job, .. } => format!("give tenant {} another pool", job.tenant),
             Self::SelectorsExceeded { leaf, .. } => {
                 format!("move endpoints to another leaf than {leaf}")
+            }
+            Self::GuaranteesExceeded { by, .. } => format!(
+                "lower a guarantee, or keep one of these tenants away from {} (`apartFrom`)",
+                by.device
+            ),
+            Self::GuaranteesAboveLink { by } => {
+                format!("lower a guarantee, or delete the jobs of one of these tenants on {}", by.device)
             }
             Self::PermitOverlap { client, .. } => format!(
                 "give tenant {} a pool that does not overlap, or withdraw the permit",

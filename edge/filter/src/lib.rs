@@ -17,6 +17,7 @@ mod say;
 mod standing;
 mod sys;
 mod trial;
+mod ways;
 
 pub use compile::{Compiled, Limits, Refusal, compile};
 pub use counters::{Bursts, Cause, JobTraffic, SIZES, Tally, WINDOW_NS, Whose};
@@ -26,3 +27,4 @@ pub use kernel::{Gate, Kernel, Mode, Put, Settings, interface_index, interface_n
 pub use queue::{QUEUES, REST};
 pub use say::say;
 pub use trial::{Said, Trial};
+pub use ways::Ways;

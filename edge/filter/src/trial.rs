@@ -49,11 +49,7 @@ impl Trial {
         text: &str,
         interfaces: &dyn Fn(&model::Port) -> Option<u32>,
     ) -> Result<Compiled, PutError> {
-        let generation = self.generation()?;
-        let limits = Limits { bytes: self.kernel.block_bytes(), ..Limits::default() };
-        let put = self.kernel.put(text, generation, interfaces, &limits)?;
-        self.kernel.renew(std::time::Duration::from_secs(3600))?;
-        Ok(put.compiled)
+        open_with(&mut self.kernel, text, interfaces)
     }
 
     /// Judges by these bytes, whatever they are.
@@ -69,22 +65,7 @@ impl Trial {
 
     /// What the kernel says of a frame.
     pub fn judge(&self, arrival: &Arrival<'_>) -> Result<Said, Fault> {
-        let mut context = [0_u8; 192];
-        // In a trial the program takes the interface from the priority: no interface is needed.
-        context[8..12].copy_from_slice(&u32::from(arrival.mark).to_ne_bytes());
-        context[32..36].copy_from_slice(&arrival.interface.to_ne_bytes());
-        let (fabric, workload, local) = self.kernel.programs();
-        let mut options =
-            TestRunOptions { data_in: Some(arrival.frame), ..TestRunOptions::default() };
-        if arrival.hook != Hook::Fabric {
-            options.ctx_in = Some(&context);
-        }
-        let run = match arrival.hook {
-            Hook::Fabric => fabric.test_run(options),
-            Hook::Workload => workload.test_run(options),
-            Hook::Local => local.test_run(options),
-        };
-        if run.is_err() {
+        if !run(&self.kernel, arrival) {
             return Ok(Said::Nothing);
         }
         let last = self.trace.get(&0, 0);
@@ -102,16 +83,43 @@ impl Trial {
             })
         }))
     }
+}
 
-    fn generation(&self) -> Result<Generation, Fault> {
-        let held = self.kernel.held()?;
-        let theirs = held.and_then(|bytes| wire::Tables::new(&bytes).generation()).unwrap_or(0);
-        Ok(Generation(theirs).next())
+/// Puts a policy in force, as the generation after the one that is.
+pub(crate) fn open_with(
+    kernel: &mut Kernel,
+    text: &str,
+    interfaces: &dyn Fn(&model::Port) -> Option<u32>,
+) -> Result<Compiled, PutError> {
+    let held = kernel.held()?;
+    let theirs = held.and_then(|bytes| wire::Tables::new(&bytes).generation()).unwrap_or(0);
+    let limits = Limits { bytes: kernel.block_bytes(), ..Limits::default() };
+    let put = kernel.put(text, Generation(theirs).next(), interfaces, &limits)?;
+    kernel.renew(std::time::Duration::from_secs(3600))?;
+    Ok(put.compiled)
+}
+
+/// Lets the kernel judge a frame. Says whether it did.
+pub(crate) fn run(kernel: &Kernel, arrival: &Arrival<'_>) -> bool {
+    let mut context = [0_u8; 192];
+    // In a trial the program takes the interface from the priority: no interface is needed.
+    context[8..12].copy_from_slice(&u32::from(arrival.mark).to_ne_bytes());
+    context[32..36].copy_from_slice(&arrival.interface.to_ne_bytes());
+    let (fabric, workload, local) = kernel.programs();
+    let mut options = TestRunOptions { data_in: Some(arrival.frame), ..TestRunOptions::default() };
+    if arrival.hook != Hook::Fabric {
+        options.ctx_in = Some(&context);
     }
+    let run = match arrival.hook {
+        Hook::Fabric => fabric.test_run(options),
+        Hook::Workload => workload.test_run(options),
+        Hook::Local => local.test_run(options),
+    };
+    run.is_ok()
 }
 
 /// A folder that no other trial uses.
-fn own_place(root: &Path) -> PathBuf {
+pub(crate) fn own_place(root: &Path) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     root.join(format!("trial-{}-{number}", std::process::id()))

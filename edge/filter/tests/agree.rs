@@ -9,7 +9,7 @@ mod world;
 use std::path::Path;
 
 use chance::Chance;
-use filter::{Said, Trial};
+use filter::{Said, Trial, Ways};
 use wire::{Arrival, Hook, Reason, Tables, Verdict};
 
 /// How many frames are asked about unless `FRAMES` says otherwise.
@@ -134,10 +134,83 @@ fn without_a_policy_only_the_underlay_passes() {
     }
 }
 
+#[test]
+fn ordinary_frames_go_the_short_way_and_unusual_ones_through_the_rule() {
+    let Some(mut ways) = loaded(Ways::new(Path::new("/sys/fs/bpf"), BLOCK)) else { return };
+    // The kernel lends frames of no device the loopback, so that swp2 is there.
+    let interface = |port: &model::Port| world::interface(port).map(|number| number - 1);
+    let mut bytes = ways.put(world::TEXT, &interface).unwrap().bytes;
+    bytes.resize(BLOCK as usize, 0);
+    for (number, (hook, mark, frame)) in world::ordinary().into_iter().enumerate() {
+        let ordinary = Arrival { hook, interface: 1, mark, vlan_beside: false, frame: &frame };
+        let shown = shown(number as u64, &ordinary);
+        assert!(wire::judge(Some(Tables::new(&bytes)), &ordinary).reason.passes(), "{shown}");
+        assert_eq!(ways.asks_rule(&ordinary).unwrap(), Some(false), "{shown}");
+        // Without the rule's own way, the look at the other one would prove nothing.
+        let unusual = [&frame[..12], &[0x81, 0, 0, 7], &frame[12..]].concat();
+        let unusual = Arrival { frame: &unusual, ..ordinary };
+        assert_eq!(ways.asks_rule(&unusual).unwrap(), Some(true), "with a VLAN tag, {shown}");
+    }
+}
+
+#[test]
+fn a_record_without_a_tag_lets_nobody_pass() {
+    let Some(mut trial) = trial() else { return };
+    let sound = held(&mut trial, world::TEXT);
+    let mut frames: Vec<_> =
+        world::frames().into_iter().map(|(hook, frame)| (hook, 0, frame)).collect();
+    frames.extend(world::ordinary());
+    frames.extend(frames.clone().iter().filter_map(world::untagged));
+    let passed = |bytes: &[u8], trial: &mut Trial| {
+        trial.put_bytes(bytes).unwrap();
+        let mut passed = 0;
+        for (number, (hook, mark, frame)) in frames.iter().enumerate() {
+            let arrival =
+                Arrival { hook: *hook, interface: 2, mark: *mark, vlan_beside: false, frame };
+            let expected = wire::judge(Some(Tables::new(bytes)), &arrival);
+            let said = trial.judge(&arrival).unwrap();
+            assert_eq!(said, Said::Verdict(expected), "{}", shown(number as u64, &arrival));
+            // Who asks for neighbours out of a port is the port's to say, and the gateway asks
+            // without a mark: neither needs a record.
+            let is_asked_here = *hook == Hook::Workload || (*hook == Hook::Local && *mark == 0);
+            let of_nobody = match expected.reason {
+                Reason::Neighbour => is_asked_here,
+                reason => reason == Reason::Underlay,
+            };
+            passed += u32::from(expected.reason.passes() && !of_nobody);
+        }
+        passed
+    };
+    assert!(passed(&sound, &mut trial) > 100, "too little passes to begin with");
+    assert_eq!(passed(&without_tags(&sound, RECORD), &mut trial), 0);
+    // Nor if the ports have none either, so that both sides of every comparison are the same.
+    assert_eq!(passed(&without_tags(&sound, EVERYWHERE), &mut trial), 0);
+}
+
+/// What follows a tag where it is to be forgotten: in a record the tunnel endpoint does.
+type Follows = fn(&[u8]) -> bool;
+const RECORD: Follows = |rest| rest.len() > 8 && rest[6..8] == [255, 10];
+const EVERYWHERE: Follows = |_| true;
+
+fn without_tags(policy: &[u8], is_one: Follows) -> Vec<u8> {
+    let mut policy = policy.to_vec();
+    for at in (0..policy.len() - 1).step_by(2) {
+        let tag = u16::from_le_bytes([policy[at], policy[at + 1]]);
+        if tag != 0 && world::TAGS.contains(&tag) && is_one(&policy[at..]) {
+            policy[at..at + 2].fill(0);
+        }
+    }
+    policy
+}
+
 /// A program of its own, or none where the kernel does not let us load one.
 fn trial() -> Option<Trial> {
-    match Trial::new(Path::new("/sys/fs/bpf"), BLOCK) {
-        Ok(trial) => Some(trial),
+    loaded(Trial::new(Path::new("/sys/fs/bpf"), BLOCK))
+}
+
+fn loaded<T>(program: Result<T, filter::Fault>) -> Option<T> {
+    match program {
+        Ok(program) => Some(program),
         Err(fault @ filter::Fault::Privilege { .. }) => {
             eprintln!("not compared with the kernel: {fault}");
             None

@@ -2,6 +2,7 @@
 
 mod contradictions;
 mod keys;
+mod promises;
 mod properties;
 mod refusals;
 mod stories;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use intent::Intent;
 use model::{
-    Asn, Consent, Enforcement, Evidence, Fleet, Generation, GpuModel, Health, Job, Name, Nic,
-    NicRef, Node, NodeId, NodeModel, NodeModelId, Permit, Pod, PodId, Port, Service, Side, Site,
-    SiteId, SiteKind, Switch, SwitchDialect, SwitchId, SwitchRole, Tenant, TrafficClass, Uplink,
-    VersionPolicy, Versions, Vtep, Want,
+    Asn, Consent, Enforcement, Evidence, Fleet, Generation, GpuModel, Health, Job, Link, LinkEnd,
+    Name, Nic, NicRef, Node, NodeId, NodeModel, NodeModelId, Permit, Pod, PodId, Port, Rate,
+    Service, Side, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId, SwitchRole, Tenant,
+    TrafficClass, Uplink, VersionPolicy, Versions, Vtep, Want,
 };
 use wire::Mac;
 
@@ -139,6 +139,7 @@ impl World {
                 ["pending", job, peer, port] => self.pending(job, peer, port),
                 ["node", name, rest @ ..] => self.node(name, rest),
                 ["bound", what, number] => self.bound(what, number.parse().unwrap()),
+                ["uplinks", rate] => self.uplinks(rate.parse().unwrap()),
                 ["scrub", memories @ ..] => {
                     let memories = memories.iter().map(|memory| memory.parse().unwrap());
                     Arc::make_mut(&mut self.intent.fleet).scrub = memories.collect();
@@ -156,12 +157,30 @@ impl World {
         }
     }
 
+    /// Joins the leaves by cables, and the nodes that are tunnel endpoints to theirs.
+    fn uplinks(&mut self, rate: Rate) {
+        let fleet = Arc::make_mut(&mut self.intent.fleet);
+        let end = |switch| LinkEnd {
+            switch: SwitchId(switch),
+            port: Port::Swp(48),
+            address: Ipv4Addr::from_bits(0x0afe_0000 + switch),
+        };
+        fleet.uplink_rate = Some(rate);
+        fleet.links = vec![Link { a: end(0), b: end(1) }, Link { a: end(2), b: end(3) }];
+        for node in fleet.nodes.iter_mut().filter(|node| node.vtep.is_some()) {
+            for uplink in &mut node.uplinks {
+                uplink.leaf_address = Some(Ipv4Addr::from_bits(0x0afd_0000));
+            }
+        }
+    }
+
     fn tenant(&mut self, name: &str, rest: &[&str]) {
         let mut tenant = tenant(name);
         for pair in rest.chunks(2) {
             match pair {
                 ["grade", grade] => tenant.grade = grade.parse().unwrap(),
                 ["pool", pool] => tenant.pools = vec![pool.parse().unwrap()],
+                ["guarantee", rate] => tenant.guarantee = Some(rate.parse().unwrap()),
                 ["quota", quota] => tenant.quota_gpus = Some(quota.parse().unwrap()),
                 ["law", law] => tenant.jurisdictions = vec![(*law).into()],
                 ["boot", "secure"] => tenant.versions.secure_boot = true,

@@ -73,6 +73,57 @@ pub(crate) fn frames() -> Vec<(Hook, Vec<u8>)> {
     frames
 }
 
+/// What most frames are, at each hook: in one job, and by a permit. They come from and go to the
+/// endpoint of port `swp2`; beside each what its port puts on it.
+pub(crate) fn ordinary() -> Vec<(Hook, u16, Vec<u8>)> {
+    let (here, peer, server) = (ADDRESSES[0], ADDRESSES[2], ADDRESSES[6]);
+    let bth = Bth { opcode: 4, pkey: 0xffff, destination_qp: 17, version: 0 };
+    let mut frames = Vec::new();
+    for packet in [
+        |from, to| Packet::udp(from, to, 49152, 443, 40),
+        |from, to| Packet::tcp(from, to, 40000, 2049, SYN, 0),
+        |from, to| Packet::tcp(from, to, 2049, 40000, ACK, 1000),
+        |from, to| Packet::echo(from, to, 56),
+    ] {
+        frames.extend(both_directions(packet(here, peer), packet(peer, here), 1001, VTEPS[1]));
+    }
+    let roce = |from, to| Packet::roce(from, to, 49152, bth, 64);
+    frames.extend(both_directions(roce(here, peer), roce(peer, here), 1001, VTEPS[1]));
+    let asks = Packet::tcp(here, server, 40000, 2049, SYN, 0);
+    let answers = Packet::tcp(server, here, 2049, 40000, SYN | ACK, 0);
+    frames.extend(both_directions(asks, answers, 2001, VTEPS[3]));
+    frames
+}
+
+/// The same frame with tag 0: on the wire where it is tunnelled, beside it at a port.
+pub(crate) fn untagged((hook, mark, frame): &(Hook, u16, Vec<u8>)) -> Option<(Hook, u16, Vec<u8>)> {
+    let mut frame = frame.clone();
+    let has_mark = *mark != 0;
+    let has_tag = *hook == Hook::Fabric && frame.len() > 50 && frame[36..38] == [0x12, 0xb5];
+    if has_tag {
+        frame[44..46].fill(0);
+    }
+    (has_mark || has_tag).then_some((*hook, 0, frame))
+}
+
+/// A packet that leaves the endpoint of `swp2`, and one with a tag that comes to it from behind a
+/// tunnel endpoint: through the fabric, and to the port.
+fn both_directions(
+    leaves: Packet,
+    comes: Packet,
+    tag: u16,
+    vtep: [u8; 4],
+) -> [(Hook, u16, Vec<u8>); 3] {
+    let (here, there) = (mac_of(ADDRESSES[0]), Mac([2, 0, 0, 0, 0, 1]));
+    let comes = comes.ethernet(there, here);
+    let tunnelled = comes.clone().vxlan(vtep, VTEPS[0], 50017, tag);
+    [
+        (Hook::Workload, 0, leaves.ethernet(here, there).into_bytes()),
+        (Hook::Fabric, 0, tunnelled.into_bytes()),
+        (Hook::Local, tag, comes.into_bytes()),
+    ]
+}
+
 fn mac_of(address: Ipv4Addr) -> Mac {
     let last = match address.octets() {
         [10, 1, 0, 2] => 5,
