@@ -137,11 +137,18 @@ impl Plan {
             }
         };
         let tenants: BTreeSet<&TenantName> = jobs.iter().map(|job| &job.tenant).collect();
+        // Only what speaks for the whole cluster is told what all jobs of a tenant hold.
+        let counts = tenants.iter().filter(|_| self.is_cluster(device));
         std::iter::once(Part::Head)
             .chain(tenants.iter().map(|tenant| Part::Tenant(TenantName::clone(tenant))))
-            .chain(tenants.iter().map(|tenant| Part::Holdings(TenantName::clone(tenant))))
+            .chain(counts.map(|tenant| Part::Holdings(TenantName::clone(tenant))))
             .chain(jobs.into_iter().cloned().map(Part::Job))
             .collect()
+    }
+
+    fn is_cluster(&self, device: DeviceId) -> bool {
+        let DeviceAt::Manager(manager) = self.fleet.at(device) else { return false };
+        matches!(manager.kind, ManagerKind::Slurm | ManagerKind::Kubernetes)
     }
 
     /// The jobs that a manager holds something for.
