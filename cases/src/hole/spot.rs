@@ -78,7 +78,7 @@ impl<'a> Spot<'a> {
     /// The tenant whose part this is, or whose job's.
     pub(crate) fn tenant(&self) -> Option<&'a TenantNet> {
         match self.part {
-            Part::Tenant(name) => self.world.plan.tenants.get(name),
+            Part::Tenant(name) | Part::Holdings(name) => self.world.plan.tenants.get(name),
             Part::Job(job) => self.world.plan.tenants.get(&job.tenant),
             Part::Head | Part::Whole => None,
         }

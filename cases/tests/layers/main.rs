@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its world has failed")]
 
 mod cuts;
+mod fabric;
 mod hall;
 mod incidents;
 mod matrix;
 mod recorded;
+mod scrub;

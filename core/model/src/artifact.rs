@@ -60,11 +60,13 @@ pub enum Dialect {
     Slurm,
     /// Kubernetes: namespaces, policies, quotas, roles, claims of exact devices.
     Kubernetes,
+    /// Who had a job's interfaces before it, and by what evidence nothing of that is left.
+    Scrub,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Frr,
         Self::Nxos,
         Self::Linux,
@@ -80,6 +82,7 @@ impl Dialect {
         Self::Vm,
         Self::Slurm,
         Self::Kubernetes,
+        Self::Scrub,
     ];
 
     /// The word for it, also used as a file name.
@@ -101,6 +104,7 @@ impl Dialect {
             Self::Vm => "vm",
             Self::Slurm => "slurm",
             Self::Kubernetes => "kubernetes",
+            Self::Scrub => "scrub",
         }
     }
 
@@ -123,7 +127,7 @@ impl FromStr for Dialect {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|dialect| dialect.as_str() == text).ok_or(
             "a dialect is frr, nxos, linux, table, vfio, versions, mig, amd, nvlink, imex, pkey, \
-             devices, vm, slurm or kubernetes",
+             devices, vm, slurm, kubernetes or scrub",
         )
     }
 }
@@ -157,6 +161,8 @@ pub enum Part {
     Head,
     /// A tenant's VRF.
     Tenant(TenantName),
+    /// What all jobs of a tenant have together, which changes with every one of them.
+    Holdings(TenantName),
     /// A job's segment and endpoints.
     Job(JobName),
     /// Everything: text taken from a device, which does not tell where its parts begin.
@@ -168,6 +174,7 @@ impl fmt::Display for Part {
         match self {
             Self::Head => f.write_str("head"),
             Self::Tenant(tenant) => write!(f, "tenant {tenant}"),
+            Self::Holdings(tenant) => write!(f, "holdings {tenant}"),
             Self::Job(job) => write!(f, "job {job}"),
             Self::Whole => f.write_str("whole"),
         }

@@ -425,7 +425,9 @@ impl Fleet {
         };
         let gpu = &self.node_models[node.model.index()].gpu;
         match layer {
-            Dialect::Vfio | Dialect::Versions | Dialect::Devices | Dialect::Vm => true,
+            Dialect::Vfio | Dialect::Versions | Dialect::Devices | Dialect::Vm | Dialect::Scrub => {
+                true
+            }
             Dialect::Mig => !mig_profiles(&gpu.product).is_empty(),
             Dialect::Amd => gpu.is_amd(),
             // Where NVLink joins several nodes, its partitions are the domain's and not the node's.

@@ -7,6 +7,12 @@ use crate::{Dialect, Name, PciAddress, PodId};
 /// The group of everything that people write, and of the words that other programs keep for us.
 pub const API_GROUP: &str = "bulkhead.dev";
 
+/// How much a tenant may store for each GPU that it has. No document asks for storage yet, and a
+/// namespace without a limit would take all there is, so everybody gets the same: room for several
+/// copies of what a GPU of today can hold, and a whole number of the unit that quotas are written
+/// in. Who writes the quota and who judges it take it from here.
+pub const STORAGE_BYTES_PER_GPU: u64 = 1 << 40;
+
 /// The layers besides the network that a fleet has configured. A fleet that names none is a
 /// network alone.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

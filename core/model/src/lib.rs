@@ -29,6 +29,7 @@ pub use fleet::{
 pub use job::{Job, NicRef, NotATrafficClass, Permit, Protocol, Service, Side, TrafficClass, Want};
 pub use layers::{
     API_GROUP, Component, Confidential, Labels, Layers, Manager, ManagerKind, PciLayout, Runtime,
+    STORAGE_BYTES_PER_GPU,
 };
 pub use mig::{MigProfile, mig_profiles};
 pub use names::{JobName, Name, NotAName, TenantName, VrfName};
@@ -38,7 +39,7 @@ pub use numbers::{
 };
 pub use owners::{Consent, Owners, Rates, Share, Treatment, Trust};
 pub use pci::{Guid, NotAGuid, NotAPciAddress, PciAddress};
-pub use scrub::{Evidence, Memory};
+pub use scrub::{Evidence, Memory, Past};
 pub use tenant::{Apart, ApartLevel, Grade, NotAGrade, Quotas, Tenant, VersionPolicy};
 pub use terms::{Capacity, Preempts, Terms, Within};
 pub use version::compare_versions;

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::Name;
 use crate::words::words;
+use crate::{JobName, Name, NodeId};
 
 /// A memory in which a tenant leaves traces.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ words! {
 }
 
 /// That a memory was scrubbed, and how anybody knows.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Evidence {
     /// Which memory.
@@ -38,4 +38,19 @@ pub struct Evidence {
     pub by: Name,
     /// When, as whoever did it says.
     pub at: SmolStr,
+}
+
+/// What another one left where a job is now.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Past {
+    /// The node.
+    pub node: NodeId,
+    /// Those of the job's interfaces there that the other one had last: interface `n` is bit `n`.
+    pub nics: u64,
+    /// Who left them.
+    pub left_by: JobName,
+    /// What had to be scrubbed when it left.
+    pub owing: Vec<Memory>,
+    /// What was, since then.
+    pub evidence: Vec<Evidence>,
 }

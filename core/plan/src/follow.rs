@@ -291,5 +291,6 @@ fn empty_plan(fleet: &Arc<Fleet>, ledger: &Ledger) -> Plan {
         consents: BTreeMap::new(),
         devices: BTreeMap::new(),
         nodes: BTreeMap::new(),
+        pasts: BTreeMap::new(),
     }
 }

@@ -7,7 +7,8 @@ use model::{
     Runtime, Share, Tenant, Trust,
 };
 
-use crate::shape::Touched;
+use crate::planner::has_neighbour;
+use crate::shape::{Plan, Touched};
 
 /// Where the managers of a fleet's layers are.
 #[derive(Clone, Debug, Default)]
@@ -63,20 +64,19 @@ impl Managers {
         names
     }
 
-    /// Marks the parts that come or go with a job. The tenant's part of a cluster tells of all its
-    /// jobs.
-    pub(crate) fn touch(
-        &self,
-        fleet: &Fleet,
-        job: &JobName,
-        nics: &[NicRef],
-        touched: &mut Touched,
-    ) {
-        for device in self.of(fleet, nics) {
+    /// Marks the parts that come or go with a job. What a cluster is told of all jobs of a tenant
+    /// changes with each of them, and what it is told of the tenant itself with the first and the
+    /// last.
+    pub(crate) fn touch(&self, plan: &Plan, job: &JobName, nics: &[NicRef], touched: &mut Touched) {
+        for device in self.of(&plan.fleet, nics) {
             touched.0.insert((device, Part::Job(job.clone())));
         }
+        let is_alone = !has_neighbour(&plan.jobs, job);
         for &cluster in &self.clusters {
-            touched.0.insert((cluster, Part::Tenant(job.tenant.clone())));
+            touched.0.insert((cluster, Part::Holdings(job.tenant.clone())));
+            if is_alone {
+                touched.0.insert((cluster, Part::Tenant(job.tenant.clone())));
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use model::{
 use crate::blocks::{overlap, prefix_for};
 use crate::contradiction::Contradiction;
 use crate::number::{Numbers, TAGS, TENANT_NUMBERS};
+use crate::past::Pasts;
 use crate::record::{Lease, Record, SeatAt};
 use crate::rest::{Finished, Rest, RestId, Resting, Rests, Unscrubbed};
 
@@ -27,6 +28,7 @@ pub struct Ledger {
     /// ended: each with the generation that took it away.
     lingering: BTreeMap<JobName, BTreeMap<Name, Generation>>,
     rests: Rests,
+    pasts: Pasts,
     seen: BTreeMap<Name, Generation>,
 
     // The same once more, by what must not be held twice.
@@ -320,6 +322,7 @@ impl Ledger {
         }
         waits.extend(lease.layers.iter().map(|device| (device.clone(), self.generation)));
         self.resting_tags += 1;
+        self.pasts.leave(job, &lease);
         let id = self.rests.next_id();
         for (node, nics) in by_node(&lease.seats) {
             if let Some(held) = self.seats.get_mut(node) {
@@ -402,11 +405,28 @@ impl Ledger {
         evidence: &[Evidence],
     ) -> Result<Vec<Finished>, Contradiction> {
         let (at, of) = (node.clone(), job.clone());
+        let fenced: Vec<u16> = self.fenced_nics(node, job);
         match self.rests.scrub(node, job, evidence) {
-            Ok(finished) => Ok(self.finish(finished)),
+            Ok(finished) => {
+                self.pasts.scrub(node, &fenced, job, evidence);
+                Ok(self.finish(finished))
+            }
             Err(Unscrubbed::Unasked) => Err(Contradiction::ScrubUnasked { node: at, job: of }),
             Err(Unscrubbed::TooEarly) => Err(Contradiction::ScrubTooEarly { node: at, job: of }),
         }
+    }
+
+    /// The interfaces of a node that a job left and that nobody else may still reach.
+    fn fenced_nics(&self, node: &Name, job: &JobName) -> Vec<u16> {
+        let is_fenced = |holder: &Holder| match holder {
+            Holder::Job(_) => false,
+            Holder::Rest(id) => {
+                let rest = self.rests.get(*id);
+                self.rests.is_of(*id, job) && rest.is_some_and(|rest| rest.waits.is_empty())
+            }
+        };
+        let held = self.seats.get(node).into_iter().flatten();
+        held.filter(|(_, holder)| is_fenced(holder)).map(|(nic, _)| *nic).collect()
     }
 
     /// Makes free what has rested.
@@ -511,6 +531,10 @@ impl Ledger {
     ) -> impl Iterator<Item = &'a JobName> {
         let from = self.jobs.range(first_of(tenant)..);
         from.map(|(job, _)| job).take_while(move |job| job.tenant == *tenant)
+    }
+
+    pub(crate) const fn pasts(&self) -> &Pasts {
+        &self.pasts
     }
 
     pub(crate) const fn resting_tags(&self) -> u32 {

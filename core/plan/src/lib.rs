@@ -24,6 +24,7 @@ mod meet;
 mod net;
 mod number;
 mod offer;
+mod past;
 pub mod place;
 mod planner;
 mod promise;

@@ -254,10 +254,16 @@ impl Planner {
             touched.0.insert((group.device, Part::Job(job.clone())));
             *self.endpoints.entry(group.device).or_default() += group.seats.len() as u32;
         }
+        let mut pasts = Vec::new();
         for (node, share) in self.managers.shares(&self.fleet, nics) {
             self.plan.nodes.entry(node).or_default().insert(job.clone(), share);
+            let name = &self.fleet.nodes[node.index()].name;
+            pasts.extend(self.ledger.pasts().of(name, node, share.nics));
         }
-        self.managers.touch(&self.fleet, job, nics, &mut touched);
+        if !pasts.is_empty() {
+            self.plan.pasts.insert(job.clone(), pasts);
+        }
+        self.managers.touch(&self.plan, job, nics, &mut touched);
         self.plan.jobs.insert(job.clone(), net);
         touched
     }
@@ -266,6 +272,7 @@ impl Planner {
         let Some(net) = self.plan.jobs.remove(job) else {
             return;
         };
+        self.plan.pasts.remove(job);
         for group in &net.groups {
             if let Some(endpoints) = self.endpoints.get_mut(&group.device) {
                 *endpoints -= group.seats.len() as u32;
@@ -285,7 +292,7 @@ impl Planner {
         }
         let seats = net.groups.iter().flat_map(|group| &group.seats);
         let nics: Vec<NicRef> = seats.map(|seat| seat.nic).collect();
-        self.managers.touch(&self.fleet, job, &nics, touched);
+        self.managers.touch(&self.plan, job, &nics, touched);
         for nic in nics {
             if let Some(jobs) = self.plan.nodes.get_mut(&nic.node) {
                 jobs.remove(job);
@@ -400,7 +407,7 @@ fn undescribed(name: &TenantName, grade: Grade) -> Tenant {
 
 /// Whether another job of the same tenant is on the list: jobs are ordered by tenant first, so
 /// that one would stand beside it.
-fn has_neighbour(jobs: &BTreeMap<JobName, usize>, job: &JobName) -> bool {
+pub(crate) fn has_neighbour<T>(jobs: &BTreeMap<JobName, T>, job: &JobName) -> bool {
     use std::ops::Bound::{Excluded, Unbounded};
     let before = jobs.range(..job).next_back();
     let after = jobs.range((Excluded(job), Unbounded)).next();

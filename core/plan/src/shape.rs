@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ipnet::Ipv4Net;
 use model::{
     Consent, DeviceAt, DeviceId, Fleet, Generation, JobName, ManagerKind, NicRef, NodeId, Owners,
-    Part, Port, Rate, Rates, RouteTarget, Share, TenantName, TrafficClass, Treatment, Trust, Vlan,
-    VrfName,
+    Part, Past, Port, Rate, Rates, RouteTarget, Share, TenantName, TrafficClass, Treatment, Trust,
+    Vlan, VrfName,
 };
 use wire::{Mac, Tag, Vni};
 
@@ -29,6 +29,8 @@ pub struct Plan {
     pub devices: BTreeMap<DeviceId, DevicePlan>,
     /// What each job has of each node, where the fleet has layers besides the network.
     pub nodes: BTreeMap<NodeId, BTreeMap<JobName, Share>>,
+    /// What others left where each job is now, there too.
+    pub pasts: BTreeMap<JobName, Vec<Past>>,
 }
 
 /// A tenant's network: one VRF, the same on every device.
@@ -135,10 +137,18 @@ impl Plan {
             }
         };
         let tenants: BTreeSet<&TenantName> = jobs.iter().map(|job| &job.tenant).collect();
+        // Only what speaks for the whole cluster is told what all jobs of a tenant hold.
+        let counts = tenants.iter().filter(|_| self.is_cluster(device));
         std::iter::once(Part::Head)
-            .chain(tenants.into_iter().cloned().map(Part::Tenant))
+            .chain(tenants.iter().map(|tenant| Part::Tenant(TenantName::clone(tenant))))
+            .chain(counts.map(|tenant| Part::Holdings(TenantName::clone(tenant))))
             .chain(jobs.into_iter().cloned().map(Part::Job))
             .collect()
+    }
+
+    fn is_cluster(&self, device: DeviceId) -> bool {
+        let DeviceAt::Manager(manager) = self.fleet.at(device) else { return false };
+        matches!(manager.kind, ManagerKind::Slurm | ManagerKind::Kubernetes)
     }
 
     /// The jobs that a manager holds something for.

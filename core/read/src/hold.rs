@@ -1,6 +1,8 @@
 mod words;
 
-use model::{Component, Confidential, Guid, JobName, Name, PciAddress, TenantName};
+use model::{
+    Component, Confidential, Evidence, Guid, JobName, Memory, Name, PciAddress, TenantName,
+};
 use smol_str::SmolStr;
 
 /// What a line of a layer besides the network can say.
@@ -58,6 +60,14 @@ pub enum Hold {
     GuestHas { job: JobName, pci: PciAddress },
     /// The memory of the job's virtual machine is on this NUMA node.
     GuestNear { job: JobName, numa: u16 },
+
+    // What was there before a job.
+    /// Nobody left anything on these interfaces of the job.
+    Clean { job: JobName, nics: u64 },
+    /// Another one had these interfaces of the job last.
+    After { job: JobName, nics: u64, left: Box<Left> },
+    /// What another one left on these interfaces of the job was scrubbed.
+    Scrubbed { job: JobName, nics: u64, cleaned: Box<Cleaned> },
 
     // Slurm.
     /// Slurm gives out these GPUs of the node, by minor.
@@ -174,4 +184,22 @@ pub enum Peer {
     Resolver,
     /// Anybody.
     Anyone,
+}
+
+/// Who left something, and what had to be scrubbed then.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Left {
+    /// Who.
+    pub by: JobName,
+    /// What.
+    pub owing: Vec<Memory>,
+}
+
+/// Whose traces are gone, and how anybody knows.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Cleaned {
+    /// Whose.
+    pub after: JobName,
+    /// How.
+    pub evidence: Evidence,
 }

@@ -27,12 +27,16 @@ pub(crate) const IGNORED: &[&str] = &[
     "status",
 ];
 
+/// Of so much text most objects make one claim.
+const USUAL_CLAIM_BYTES: usize = 256;
+
 const NOT_OF_THE_KIND: Why = "no object of this kind that keeps tenants apart says this";
 const NO_NAMESPACE: Why = "the object must say its namespace";
 
 pub(crate) fn read(text: &str) -> Reading {
-    let mut reading = Reading::with_room_for(text);
-    let mut document = Document::default();
+    let room = text.len() / USUAL_CLAIM_BYTES;
+    let mut reading = Reading { claims: Vec::with_capacity(room), ..Reading::default() };
+    let mut document = Document::new();
     let mut lines = (1_u32..).zip(text.lines()).peekable();
     while lines.peek().is_some() {
         let mut comments = Vec::new();
@@ -102,6 +106,18 @@ impl<'r> Sheet<'r> {
     /// claimed either.
     fn settle(self) {
         let Reading { claims, unknown, ignored } = self.reading;
+        if !claims[self.claims..].is_sorted_by_key(|claim| claim.line) {
+            claims[self.claims..].sort_by_key(|claim| claim.line);
+        }
+        if !ignored[self.ignored..].is_sorted_by(|a, b| a < b) {
+            let mut kept = ignored.split_off(self.ignored);
+            kept.sort_unstable();
+            kept.dedup();
+            ignored.append(&mut kept);
+        }
+        if unknown.len() == self.unknown {
+            return;
+        }
         unknown[self.unknown..].sort_by_key(|unknown| unknown.line);
         let mut last = 0;
         let mut at = 0;
@@ -111,16 +127,11 @@ impl<'r> Sheet<'r> {
         });
         let refused: Vec<u32> = unknown[self.unknown..].iter().map(|at| at.line).collect();
         let is_refused = |line: u32| refused.binary_search(&line).is_ok();
-        if !claims[self.claims..].is_sorted_by_key(|claim| claim.line) {
-            claims[self.claims..].sort_by_key(|claim| claim.line);
-        }
         let mut kept = claims.split_off(self.claims);
         kept.retain(|claim| !is_refused(claim.line));
         claims.append(&mut kept);
         let mut kept = ignored.split_off(self.ignored);
         kept.retain(|line| !is_refused(*line));
-        kept.sort_unstable();
-        kept.dedup();
         ignored.append(&mut kept);
     }
 }

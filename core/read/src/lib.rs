@@ -18,6 +18,7 @@ mod nvlink;
 mod nxos;
 mod pkey;
 mod run;
+mod scrub;
 mod slurm;
 mod statement;
 mod table;
@@ -30,7 +31,7 @@ mod yaml;
 
 pub use claim::{Bridge, Claim, Fact, Scope};
 pub use differ::{Difference, differences};
-pub use hold::{DeviceFile, Direction, Function, Hold, Peer};
+pub use hold::{Cleaned, DeviceFile, Direction, Function, Hold, Left, Peer};
 
 use model::Dialect;
 
@@ -83,6 +84,7 @@ pub fn claims(dialect: Dialect, text: &str) -> Reading {
         Dialect::Vm => vm::read(text),
         Dialect::Slurm => slurm::read(text),
         Dialect::Kubernetes => kubernetes::read(text),
+        Dialect::Scrub => scrub::read(text),
     }
 }
 
@@ -105,5 +107,6 @@ pub fn ignored(dialect: Dialect) -> &'static [&'static str] {
         Dialect::Vm => vm::IGNORED,
         Dialect::Slurm => slurm::IGNORED,
         Dialect::Kubernetes => kubernetes::IGNORED,
+        Dialect::Scrub => scrub::IGNORED,
     }
 }

@@ -3,8 +3,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
 use model::{
-    Asn, JobName, Name, PciAddress, Port, RouteDistinguisher, RouteTarget, Service, TrafficClass,
-    VrfName,
+    Asn, JobName, Memory, Name, PciAddress, Port, RouteDistinguisher, RouteTarget, Service,
+    TrafficClass, VrfName,
 };
 use wire::{Mac, Tag, Vni};
 
@@ -113,6 +113,23 @@ pub(crate) fn number(word: &str) -> Result<u16, Why> {
 pub(crate) fn nic(word: &str) -> Result<u16, Why> {
     const WHY: Why = "an interface is a number from 0 to 63";
     value(word, WHY).and_then(|nic| if nic < 64 { Ok(nic) } else { Err(WHY) })
+}
+
+/// Interfaces with commas between them, as a mask.
+pub(crate) fn nics(word: &str) -> Result<u64, Why> {
+    let mut nics = 0_u64;
+    for word in word.split(',') {
+        let nic = 1 << nic(word)?;
+        if nics & nic != 0 {
+            return Err("an interface stands there twice");
+        }
+        nics |= nic;
+    }
+    Ok(nics)
+}
+
+pub(crate) fn memory(word: &str) -> Result<Memory, Why> {
+    value(word, "a memory is hbm, sram, ram, nvme or nic")
 }
 
 /// A GPU by its module id, as the number from 0 that it has here.

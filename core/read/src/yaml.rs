@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use crate::values::Why;
 
 /// A document: every key and item in the order of their lines, each with what stands below it.
-#[derive(Default)]
 pub(crate) struct Document<'a> {
     entries: Vec<Entry<'a>>,
 }
@@ -38,6 +37,12 @@ pub(crate) struct Broken<'a> {
     pub(crate) why: Why,
 }
 
+/// As deep as most objects are.
+const USUAL_DEPTH: usize = 16;
+
+/// As long as most objects are.
+const USUAL_ENTRIES: usize = 96;
+
 /// More keys are in no object, and a hostile one must not make work without end.
 const MOST_KEYS: usize = 512;
 
@@ -45,6 +50,10 @@ const NOT_A_KEY: Why = "a line is a key with a colon, or an item after a dash";
 const SEVERAL_LINES: Why = "a text in quotes ends on its line";
 
 impl<'a> Document<'a> {
+    pub(crate) fn new() -> Self {
+        Self { entries: Vec::with_capacity(USUAL_ENTRIES) }
+    }
+
     /// Takes the lines of the next document in place of the last one's.
     pub(crate) fn read(
         &mut self,
@@ -53,7 +62,9 @@ impl<'a> Document<'a> {
         self.entries.clear();
         let root = Entry { line: 0, text: "", key: "".into(), value: None, end: 0 };
         self.entries.push(root);
-        let mut reader = Reader { document: self, open: vec![Open::ROOT], block: None };
+        let mut open = Vec::with_capacity(USUAL_DEPTH);
+        open.push(Open::ROOT);
+        let mut reader = Reader { document: self, open, block: None };
         for (line, text) in lines {
             reader.line(line, text).map_err(|why| Broken { line, text: text.trim(), why })?;
         }

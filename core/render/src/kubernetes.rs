@@ -16,7 +16,12 @@ pub(crate) fn cluster(plan: &Plan, part: &Part, out: &mut String) {
         Part::Head => head::write(&plan.fleet, out),
         Part::Tenant(name) => {
             if let Some(net) = plan.tenants.get(name) {
-                tenant::write(plan, name, net, out);
+                tenant::write(name, net, out);
+            }
+        }
+        Part::Holdings(name) => {
+            if let Some(net) = plan.tenants.get(name) {
+                tenant::write_quota(plan, name, net, out);
             }
         }
         Part::Job(name) => {

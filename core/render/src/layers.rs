@@ -3,7 +3,7 @@
 use model::{DeviceAt, DeviceId, Dialect, JobName, Part};
 use plan::Plan;
 
-use crate::{amd, devices, imex, kubernetes, nvlink, pkey, slurm, versions, vfio, vm};
+use crate::{amd, devices, imex, kubernetes, nvlink, pkey, scrub, slurm, versions, vfio, vm};
 
 /// Writes one part of an artifact of these layers. What nobody has to say is no part.
 pub(crate) fn part(
@@ -16,7 +16,7 @@ pub(crate) fn part(
     match (plan.fleet.at(device), part) {
         (DeviceAt::Switch(_), _) | (_, Part::Whole) => return None,
         (DeviceAt::Node(_), Part::Head) => of_node(plan, device, dialect, out)?,
-        (DeviceAt::Node(_), Part::Tenant(_)) => {}
+        (DeviceAt::Node(_), Part::Tenant(_) | Part::Holdings(_)) => {}
         (DeviceAt::Node(_), Part::Job(job)) => of_job(plan, device, dialect, job, out)?,
         (DeviceAt::Manager(manager), part) => match dialect {
             Dialect::Nvlink => nvlink::domain(plan, manager, part, out),
@@ -36,7 +36,7 @@ fn of_node(plan: &Plan, device: DeviceId, dialect: Dialect, out: &mut String) ->
         Dialect::Versions => versions::head(plan, node, out),
         Dialect::Nvlink => nvlink::head(plan, node, out),
         Dialect::Amd => amd::head(plan, node, out),
-        Dialect::Mig | Dialect::Imex | Dialect::Devices | Dialect::Vm => {}
+        Dialect::Mig | Dialect::Imex | Dialect::Devices | Dialect::Vm | Dialect::Scrub => {}
         _ => return None,
     }
     Some(())
@@ -59,6 +59,7 @@ fn of_job(
         Dialect::Imex => imex::job(name, job, out),
         Dialect::Devices => devices::job(plan, node, name, job, share, out),
         Dialect::Vm => vm::job(plan, node, name, share, out),
+        Dialect::Scrub => scrub::job(plan, node, name, share, out),
         _ => return None,
     }
     Some(())

@@ -19,6 +19,7 @@ mod nxos;
 mod pkey;
 mod runs;
 mod say;
+mod scrub;
 mod slurm;
 mod table;
 mod versions;
@@ -100,7 +101,7 @@ pub fn part(plan: &Plan, device: DeviceId, dialect: Dialect, part: &Part) -> Opt
                 _ => return None,
             }
         }
-        Part::Whole => return None,
+        Part::Holdings(_) | Part::Whole => return None,
     }
     Some(text)
 }

@@ -23,7 +23,7 @@ pub(crate) fn subnet(plan: &Plan, manager: &Manager, part: &Part, out: &mut Stri
                 partition(plan, pod, name, job, out);
             }
         }
-        Part::Tenant(_) | Part::Whole => {}
+        Part::Tenant(_) | Part::Holdings(_) | Part::Whole => {}
     }
 }
 

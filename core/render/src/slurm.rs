@@ -15,7 +15,7 @@ use crate::say::say;
 pub(crate) fn cluster(plan: &Plan, part: &Part, out: &mut String) {
     match part {
         Part::Head => head(&plan.fleet, out),
-        Part::Tenant(name) => {
+        Part::Holdings(name) => {
             if let Some(tenant) = plan.tenants.get(name) {
                 partition(plan, name, tenant, out);
             }
@@ -25,7 +25,7 @@ pub(crate) fn cluster(plan: &Plan, part: &Part, out: &mut String) {
                 reservation(plan, name, job, out);
             }
         }
-        Part::Whole => {}
+        Part::Tenant(_) | Part::Whole => {}
     }
 }
 

@@ -423,6 +423,7 @@ fn plan() -> Plan {
         consents: BTreeMap::new(),
         devices: BTreeMap::new(),
         nodes: BTreeMap::new(),
+        pasts: BTreeMap::new(),
     };
     plan.tenants.insert("acme/research".parse().unwrap(), tenant(17));
     plan.tenants.insert("store".parse().unwrap(), tenant(18));

@@ -70,7 +70,7 @@ impl Verifier {
     fn judge_device(&self, device: DeviceId, judgement: &mut Judgement) {
         let dialects = self.world.fleet.network_dialects(device);
         for &dialect in dialects {
-            if self.held.get(&(device, dialect)).copied().unwrap_or_default() == 0 {
+            if !self.held.has(device, dialect) {
                 self.weak(judgement, Some(device), Weakness::Silent(dialect), []);
             }
         }

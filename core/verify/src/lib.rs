@@ -9,6 +9,7 @@ mod cross;
 mod device;
 mod finding;
 mod gang;
+mod held;
 mod index;
 mod islands;
 mod judge;

@@ -14,6 +14,7 @@ use wire::{Tag, Vni};
 use crate::consents::Consents;
 use crate::device::{At, Turn};
 use crate::finding::{Endpoint, Finding, Said};
+use crate::held::{Held, SheetIds};
 use crate::index::{DomainKey, Index};
 use crate::islands::{HalfSession, islands};
 use crate::layers::Layers;
@@ -38,10 +39,9 @@ pub struct Verifier {
     pub(crate) consents: Consents,
     pub(crate) rates: BTreeMap<TenantName, Rates>,
     pub(crate) treatments: BTreeMap<JobId, Treatment>,
-    sheet_ids: BTreeMap<(DeviceId, Dialect, Part), u32>,
+    sheet_ids: SheetIds,
     pub(crate) sheets: Vec<Sheet>,
-    /// How many sheets each device has in each dialect; none is a silent device.
-    pub(crate) held: BTreeMap<(DeviceId, Dialect), u32>,
+    pub(crate) held: Held,
     pub(crate) index: Index,
     /// The neighbours of each device that do not answer alike.
     pub(crate) half: BTreeMap<DeviceId, Vec<HalfSession>>,
@@ -103,9 +103,9 @@ impl Verifier {
             consents: Consents::default(),
             rates: owners.rates.clone(),
             treatments: BTreeMap::new(),
-            sheet_ids: BTreeMap::new(),
+            sheet_ids: SheetIds::by(count),
             sheets: Vec::new(),
-            held: BTreeMap::new(),
+            held: Held::by(count),
             index: Index::of(count),
             half: BTreeMap::new(),
             dirty: Dirty::default(),
@@ -217,7 +217,9 @@ impl Verifier {
         sheet.claims = claims;
         sheet.unknown = unknown;
         let is = !sheet.is_empty();
-        self.count_held(device, dialect, was, is);
+        if self.held.count(device, dialect, was, is) {
+            self.dirty.places.insert(Spotted::Device(device));
+        }
         if was_strange || self.sheets[id as usize].is_strange() {
             self.dirty.places.insert(Spotted::Sheet(id));
         }
@@ -344,24 +346,14 @@ impl Verifier {
         self.index_line(device, &claim.fact);
     }
 
-    fn count_held(&mut self, device: DeviceId, dialect: Dialect, was: bool, is: bool) {
-        let count = self.held.entry((device, dialect)).or_default();
-        let before = *count;
-        *count = before + u32::from(is) - u32::from(was);
-        if (before == 0) != (*count == 0) {
-            self.dirty.places.insert(Spotted::Device(device));
-        }
-    }
-
     pub(crate) fn sheet_id(&mut self, device: DeviceId, dialect: Dialect, part: &Part) -> u32 {
-        let key = (device, dialect, part.clone());
-        if let Some(id) = self.sheet_ids.get(&key) {
-            return *id;
+        if let Some(id) = self.sheet_ids.get(device, dialect, part) {
+            return id;
         }
         let id = u32::try_from(self.sheets.len()).unwrap_or(u32::MAX);
+        self.sheet_ids.add(device, dialect, part.clone(), id);
         let (part, claims, unknown) = (part.clone(), Vec::new(), Vec::new());
         self.sheets.push(Sheet { device, dialect, part, claims, unknown, present: false });
-        self.sheet_ids.insert(key, id);
         id
     }
 

@@ -129,6 +129,9 @@ pub(super) fn lay(fleet: &mut Fleet, spec: &Spec, out: &mut Refusals) {
         }
     }
     fleet.layers = layers.value.clone();
+    if !fleet.layers.dialects.is_empty() && !fleet.scrub.is_empty() {
+        fleet.layers.dialects.push(Dialect::Scrub);
+    }
     for kind in kinds(fleet) {
         let name = manager_name(fleet, &kind);
         if let Some(name) = called(&name).filter(|name| is_new(fleet, name)) {

@@ -193,7 +193,7 @@ fn parts(plan: &Plan) -> BTreeMap<(DeviceId, Part), String> {
                 .collect();
             format!("{:?} {met:?}", plan.jobs[job])
         }
-        Part::Head | Part::Whole => String::new(),
+        Part::Head | Part::Holdings(_) | Part::Whole => String::new(),
     };
     let devices = plan.devices.keys();
     devices

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use model::Confidential;
+use model::{Confidential, Evidence};
 
 use super::{DeviceFile, Direction, Function, Hold, Peer};
 
@@ -47,6 +47,24 @@ impl fmt::Display for Hold {
             Self::GuestHas { job, pci } => write!(f, "the virtual machine of {job} has {pci}"),
             Self::GuestNear { job, numa } => {
                 write!(f, "the memory of {job}'s virtual machine is on NUMA node {numa}")
+            }
+
+            // What was there before.
+            Self::Clean { job, nics } => {
+                write!(f, "nothing was left on {} of {job}", Interfaces(*nics))
+            }
+            Self::After { job, nics, left } => {
+                let (nics, owing) = (Interfaces(*nics), Listed(&left.owing, "nothing"));
+                write!(f, "{} left {owing} on {nics} of {job}", left.by)
+            }
+            Self::Scrubbed { job, nics, cleaned } => {
+                let Evidence { memory, method, read_back, by, at } = &cleaned.evidence;
+                let (nics, after) = (Interfaces(*nics), &cleaned.after);
+                write!(
+                    f,
+                    "{memory} of {after} is gone from {nics} of {job}: {by} scrubbed it at "
+                )?;
+                write!(f, "{at} by {method} and read it back by {read_back}")
             }
 
             // Slurm.
@@ -207,6 +225,14 @@ impl Minors {
 impl fmt::Display for Minors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_numbers(f, "GPU device", self.0, 0)
+    }
+}
+
+struct Interfaces(u64);
+
+impl fmt::Display for Interfaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_numbers(f, "interface", self.0, 0)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{API_GROUP, TenantName};
+use model::{API_GROUP, STORAGE_BYTES_PER_GPU, TenantName};
 use plan::{Plan, TenantNet};
 
 use super::{Driver, Namespace, Text};
@@ -10,22 +10,16 @@ use crate::cluster::{has_hosts_of_its_own, jobs_of};
 use crate::node;
 use crate::say::say;
 
-/// Nobody asks for storage yet; a namespace without a limit would take all there is.
-const STORAGE_TIB_PER_GPU: u64 = 1;
+/// Quotas of storage are written in these.
+const BYTES_PER_TIB: u64 = 1 << 40;
 
 /// The release of the tenants' own control planes.
 const CONTROL_PLANE: &str = "v1.34.0";
 
-pub(super) fn write(plan: &Plan, name: &TenantName, net: &TenantNet, out: &mut String) {
-    let mut gpus: BTreeMap<&str, u64> = BTreeMap::new();
-    for (at, share) in jobs_of(plan, name).flat_map(|(name, job)| plan.shares(name, job)) {
-        let class = Driver::of(node::model(plan, at)).class(net.trust.runtime);
-        *gpus.entry(class).or_default() += u64::from(share.gpus.count_ones());
-    }
+pub(super) fn write(name: &TenantName, net: &TenantNet, out: &mut String) {
     let tenant = Tenant { name, net, space: Namespace(name, net) };
     tenant.namespace(out);
     tenant.volumes(out);
-    tenant.quota(&gpus, out);
     tenant.bounds(out);
     tenant.policies(out);
     tenant.calico(out);
@@ -34,6 +28,16 @@ pub(super) fn write(plan: &Plan, name: &TenantName, net: &TenantNet, out: &mut S
     if has_hosts_of_its_own(net.trust.grade) {
         tenant.control_plane(out);
     }
+}
+
+/// How much all jobs of a tenant may use together: what they have.
+pub(super) fn write_quota(plan: &Plan, name: &TenantName, net: &TenantNet, out: &mut String) {
+    let mut gpus: BTreeMap<&str, u64> = BTreeMap::new();
+    for (at, share) in jobs_of(plan, name).flat_map(|(name, job)| plan.shares(name, job)) {
+        let class = Driver::of(node::model(plan, at)).class(net.trust.runtime);
+        *gpus.entry(class).or_default() += u64::from(share.gpus.count_ones());
+    }
+    Tenant { name, net, space: Namespace(name, net) }.quota(&gpus, out);
 }
 
 /// The values with which a tenant's control plane is a vCluster instead: a file of its own and no
@@ -86,7 +90,7 @@ impl Tenant<'_> {
 
     /// Whole GPUs by their class, and none past the claims.
     fn quota(&self, gpus: &BTreeMap<&str, u64>, out: &mut String) {
-        let storage = gpus.values().sum::<u64>() * STORAGE_TIB_PER_GPU;
+        let storage = gpus.values().sum::<u64>() * STORAGE_BYTES_PER_GPU / BYTES_PER_TIB;
         self.object("v1", "ResourceQuota", "limits", out);
         say!(out, "spec:\n  hard:\n");
         for (class, count) in gpus {

@@ -62,6 +62,7 @@ pub(crate) fn text(name: &str, dialect: Dialect, part: &str) -> String {
     let plan = plan();
     let part = match part.split_once(' ') {
         Some(("tenant", name)) => Part::Tenant(name.parse().unwrap()),
+        Some(("holdings", name)) => Part::Holdings(name.parse().unwrap()),
         Some(("job", name)) => Part::Job(name.parse().unwrap()),
         _ => Part::Head,
     };

@@ -34,6 +34,7 @@ pub(crate) fn text(device: &str, dialect: Dialect, part: &str) -> String {
         plan.fleet.devices().find(|&id| plan.fleet.device_name(id).as_str() == device).unwrap();
     let part = match part.split_once(' ') {
         Some(("tenant", name)) => Part::Tenant(name.parse().unwrap()),
+        Some(("holdings", name)) => Part::Holdings(name.parse().unwrap()),
         Some(("job", name)) => Part::Job(name.parse().unwrap()),
         _ => Part::Head,
     };
@@ -86,6 +87,7 @@ fn plan() -> Plan {
         ]),
         consents: consents(),
         nodes: BTreeMap::new(),
+        pasts: BTreeMap::new(),
         devices: seated(&jobs),
         jobs,
     }

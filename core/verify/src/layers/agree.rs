@@ -531,12 +531,14 @@ impl NodeView<'_> {
         let has = self.guest_has.iter().find(|line| own(&line.0)).map(|line| line.2);
         let slurm = self.allocated.iter().find(|line| own(&line.0)).map(|line| line.2);
         let claimed = self.claimed.iter().find(|line| own(&line.0)).map(|line| line.2);
+        let pasts = self.pasts.iter().find(|line| own(&line.0)).map(|line| line.2);
         let lines = [
             (Dialect::Imex, imex),
             (Dialect::Devices, devices),
             (Dialect::Vm, guest.or(has)),
             (Dialect::Slurm, slurm),
             (Dialect::Kubernetes, claimed),
+            (Dialect::Scrub, pasts),
         ];
         lines.into_iter().filter_map(|(layer, at)| Some((layer, at?))).collect()
     }

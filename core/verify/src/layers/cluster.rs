@@ -119,6 +119,11 @@ impl Verifier {
                 let partition = partition.clone();
                 found.open(device, LayerWeakness::OpenQueue { partition }, [at]);
             }
+            if let [account] = accounts.as_slice()
+                && self.account_of(account).is_some_and(|tenant| self.is_all_of(&tenant, nodes))
+            {
+                continue;
+            }
             let mut known: Vec<NodeId> = Vec::with_capacity(nodes.len());
             for node in nodes {
                 match self.layers.names.get(node) {
@@ -130,9 +135,7 @@ impl Verifier {
                 }
             }
             for account in accounts {
-                let tenant = tenant_of(account);
-                let tenant = tenant.filter(|tenant| self.layers.trusts.contains_key(tenant));
-                let Some(tenant) = tenant else {
+                let Some(tenant) = self.account_of(account) else {
                     let (partition, account) = (partition.clone(), account.clone());
                     let weakness = LayerWeakness::StrangeAccount { partition, account };
                     found.open(device, weakness, [at]);
@@ -149,6 +152,19 @@ impl Verifier {
                 }
             }
         }
+    }
+
+    /// The tenant whose account this is, if anybody knows it.
+    fn account_of(&self, account: &str) -> Option<TenantName> {
+        tenant_of(account).filter(|tenant| self.layers.trusts.contains_key(tenant))
+    }
+
+    /// Whether these are the nodes where a tenant has something, in the order of the fleet. That is
+    /// the rule, and saves looking up every name.
+    fn is_all_of(&self, tenant: &TenantName, nodes: &[Name]) -> bool {
+        let holdings = self.layers.tenants.get(tenant).into_iter();
+        let own = holdings.flat_map(|holdings| holdings.nodes.keys());
+        !nodes.is_empty() && own.map(|node| &self.world.fleet.nodes[node.index()].name).eq(nodes)
     }
 
     /// A tenant that has something is known to every scheduler.
@@ -179,6 +195,9 @@ impl Verifier {
         let (mut open, mut ats): (BTreeSet<&NodeId>, _) = (BTreeSet::new(), Vec::new());
         for (hold, at) in self.lines(&Spot::Tenant(tenant.clone())) {
             let Hold::Partition { nodes, .. } = hold else { continue };
+            if self.is_all_of(tenant, nodes) {
+                return;
+            }
             open.extend(nodes.iter().filter_map(|node| self.layers.names.get(node)));
             ats.push(at);
         }

@@ -39,10 +39,11 @@ impl Verifier {
         self.meet(&LayerPlace::Partition { device, partition }, &all, &[], found);
     }
 
+    /// Whoever was given a channel or may open its file can use it.
     pub(super) fn judge_channel(&self, domain: &Name, channel: u16, found: &mut Findings<'_>) {
         let mut holders: BTreeMap<&JobName, (NodeId, At)> = BTreeMap::new();
         for (hold, at) in self.lines(&Spot::Channel(domain.clone(), channel)) {
-            let Hold::Channel { job, .. } = hold else { continue };
+            let (Hold::Channel { job, .. } | Hold::Opens { job, .. }) = hold else { continue };
             let device = self.sheets[at.sheet as usize].device;
             let Some(node) = self.world.fleet.node_of(device) else { continue };
             holders.entry(job).or_insert((node, at));
@@ -97,6 +98,10 @@ impl Verifier {
         {
             let ats = everybody.iter().map(|(_, at)| *at).chain(with_full.iter().copied().take(1));
             found.open(device, LayerWeakness::OpenKey { pkey }, ats);
+        }
+        if !members.is_empty() && members.iter().all(|(seat, _)| seat.owner.is_none()) {
+            let ats = members.iter().map(|(seat, _)| seat.at);
+            found.open(device, LayerWeakness::LeftoverKey { pkey }, ats);
         }
         if with_full.is_empty() {
             return;

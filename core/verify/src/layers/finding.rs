@@ -3,8 +3,8 @@
 use std::fmt;
 
 use model::{
-    Confidential, DeviceId, Dialect, Fleet, Guid, JobName, Name, NodeId, PciAddress, Runtime,
-    TenantName,
+    Confidential, DeviceId, Dialect, Fleet, Guid, JobName, Memory, Name, NodeId, PciAddress,
+    Runtime, TenantName,
 };
 use read::Direction;
 use smol_str::SmolStr;
@@ -168,6 +168,8 @@ pub enum LayerPlace {
     Volumes(SmolStr),
     /// A role in a namespace.
     Role { namespace: Name, role: SmolStr },
+    /// A memory in which another one left something.
+    Memory { node: NodeId, memory: Memory },
     /// What a layer gave to a job.
     Given(Dialect),
 }
@@ -189,6 +191,8 @@ pub enum LayerWeakness {
     Leftover { layer: Dialect, job: JobName },
     /// A partition of GPUs that nobody owns is active.
     LeftoverPartition { partition: u16 },
+    /// An InfiniBand partition has only ports that nobody owns.
+    LeftoverKey { pkey: u16 },
     /// Two active partitions of a board have a GPU in common.
     DoublePartition { first: u16, second: u16 },
     /// A job has the memory channel that software takes when nobody chose one.
@@ -261,6 +265,8 @@ pub enum LayerWeakness {
     OldVersion { tenant: TenantName, component: SmolStr, needs: SmolStr, has: SmolStr },
     /// A tenant on the node demands secure boot.
     InsecureBoot { tenant: TenantName },
+    /// Nobody says who had interfaces of a job before it.
+    UnknownPast { job: JobName, nics: u64 },
 }
 
 impl LayerBreach {
@@ -403,6 +409,9 @@ impl LayerPlace {
             Self::Namespace(namespace) => format!("namespace {namespace}"),
             Self::Volumes(class) => format!("volume class {class}"),
             Self::Role { namespace, role } => format!("role {role} of namespace {namespace}"),
+            Self::Memory { node, memory } => {
+                format!("the {memory} of {}, which was not scrubbed in between", on(node))
+            }
             Self::Given(layer) => format!("what {layer} gives"),
         }
     }
@@ -421,6 +430,9 @@ impl LayerPlace {
             Self::Namespace(_) => "give each tenant a namespace of its own",
             Self::Volumes(_) => "give each tenant a class of its own",
             Self::Role { .. } => "bind the role to groups of the namespace's tenant only",
+            Self::Memory { .. } => {
+                "take it away from the job, scrub it and write the evidence down"
+            }
             Self::Given(_) => "take it away from the job",
         }
     }
@@ -450,6 +462,7 @@ impl LayerWeakness {
         match self {
             Self::Leftover { .. } => "leftover",
             Self::LeftoverPartition { .. } => "leftover-partition",
+            Self::LeftoverKey { .. } => "leftover-key",
             Self::DoublePartition { .. } => "double-partition",
             Self::DefaultChannel { .. } => "default-channel",
             Self::LeftoverCut { .. } => "leftover-cut",
@@ -486,6 +499,7 @@ impl LayerWeakness {
             Self::MissingFunction { .. } => "missing-function",
             Self::OldVersion { .. } => "old-version",
             Self::InsecureBoot { .. } => "insecure-boot",
+            Self::UnknownPast { .. } => "unknown-past",
         }
     }
 }
@@ -499,6 +513,10 @@ impl fmt::Display for LayerWeakness {
             Self::LeftoverPartition { partition } => {
                 write!(f, "NVLink partition {partition} joins GPUs that nobody owns; deactivate it")
             }
+            Self::LeftoverKey { pkey } => write!(
+                f,
+                "InfiniBand partition {pkey:#06x} joins ports that nobody owns; take them out of it"
+            ),
             Self::DoublePartition { first, second } => write!(
                 f,
                 "NVLink partitions {first} and {second} are both active and have GPUs in common; \
@@ -641,6 +659,10 @@ impl fmt::Display for LayerWeakness {
             }
             Self::InsecureBoot { tenant } => {
                 write!(f, "it did not boot securely, which {tenant} on it demands")
+            }
+            Self::UnknownPast { job, nics } => {
+                let nics = numbered("interface", bits(*nics));
+                write!(f, "nobody says who had {nics} of {job} last; tell it from the log")
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Which lines are about which place, and what is judged again when one comes or goes.
 
 use model::{DeviceId, Dialect, Guid, JobName, Name, NodeId, TenantName};
-use read::{Claim, Fact, Hold, Peer};
+use read::{Claim, DeviceFile, Fact, Hold, Peer};
 
 use super::{LineRef, Spot};
 use crate::device::At;
@@ -11,16 +11,18 @@ impl Verifier {
     /// The places that these claims of one device are about, each once.
     fn places_of(&self, device: DeviceId, claims: &[Claim]) -> Vec<Spot> {
         let mut spots = Vec::new();
+        let mut before = None;
         for claim in claims {
-            self.spots(device, claim, &mut spots);
+            self.spots(device, before.replace(claim), claim, &mut spots);
         }
         spots.sort_unstable();
         spots.dedup();
         spots
     }
 
-    /// The places besides a node's own that a claim is about.
-    fn spots(&self, device: DeviceId, claim: &Claim, out: &mut Vec<Spot>) {
+    /// The places besides a node's own that a claim is about. Where GPUs of one job are claimed one
+    /// after the other on one node, the first of them stands for all but in the node itself.
+    fn spots(&self, device: DeviceId, before: Option<&Claim>, claim: &Claim, out: &mut Vec<Spot>) {
         let Fact::Holds(hold) = &claim.fact else {
             return;
         };
@@ -31,7 +33,10 @@ impl Verifier {
         let job = |name: &JobName| self.known_job(name).map(Spot::Job);
         let space = |name: &Name| Spot::Namespace(device, name.clone());
         match hold {
-            Hold::Channel { channel, .. } => out.extend(self.channel_at(device, *channel)),
+            Hold::Channel { channel, .. }
+            | Hold::Opens { file: DeviceFile::Channel(channel), .. } => {
+                out.extend(self.channel_at(device, *channel));
+            }
             Hold::Linked { partition, node: name, .. } => {
                 out.extend([Spot::Linked(device, *partition), node(name)]);
             }
@@ -47,8 +52,11 @@ impl Verifier {
                 out.extend(job(of));
             }
             Hold::Claimed { namespace, job: of, node: name, .. } => {
-                out.extend([space(namespace), node(name)]);
-                out.extend(job(of));
+                out.push(node(name));
+                if !before.is_some_and(|before| goes_on(before, claim)) {
+                    out.push(space(namespace));
+                    out.extend(job(of));
+                }
             }
             Hold::Partition { partition, accounts, .. } => {
                 out.push(Spot::Queue(device, partition.clone()));
@@ -100,7 +108,10 @@ impl Verifier {
             | Hold::Opens { .. }
             | Hold::Guest { .. }
             | Hold::GuestHas { .. }
-            | Hold::GuestNear { .. } => {}
+            | Hold::GuestNear { .. }
+            | Hold::Clean { .. }
+            | Hold::After { .. }
+            | Hold::Scrubbed { .. } => {}
         }
     }
 
@@ -126,8 +137,8 @@ impl Verifier {
 
     /// Puts the lines of a sheet to all places they are about.
     pub(super) fn learn(&mut self, sheet: u32, device: DeviceId, claims: &[Claim]) {
-        let mut spots = Vec::new();
-        let mut last = None;
+        let (mut spots, mut touched) = (Vec::new(), Vec::new());
+        let mut before = None;
         for (place, claim) in (0..).zip(claims) {
             // Names get their numbers here, so that a reader need not ask whether they have one.
             if let Fact::Holds(
@@ -139,16 +150,17 @@ impl Verifier {
             {
                 self.job_id(job);
             }
-            self.spots(device, claim, &mut spots);
+            self.spots(device, before.replace(claim), claim, &mut spots);
             for spot in spots.drain(..) {
-                let line = LineRef { sheet, claim: place };
-                self.insert_line(&spot, line);
-                if last.as_ref() != Some(&spot) {
-                    self.mark_spot(sheet, &spot);
-                    last = Some(spot);
+                self.insert_line(&spot, LineRef { sheet, claim: place });
+                if touched.last() != Some(&spot) {
+                    touched.push(spot);
                 }
             }
         }
+        touched.sort_unstable();
+        touched.dedup();
+        touched.iter().for_each(|spot| self.mark_spot(sheet, spot));
     }
 
     /// Lines are kept in the order of artifacts, so that it does not matter when they came.
@@ -302,6 +314,17 @@ impl Verifier {
         let Fact::Holds(hold) = &claim.fact else { return None };
         Some((hold, At { sheet: line.sheet, line: claim.line }))
     }
+}
+
+/// Whether a line claims another GPU of the same node for the same job.
+fn goes_on(before: &Claim, claim: &Claim) -> bool {
+    fn of(claim: &Claim) -> Option<(&Name, &JobName, &Name)> {
+        match &claim.fact {
+            Fact::Holds(Hold::Claimed { namespace, job, node, .. }) => Some((namespace, job, node)),
+            _ => None,
+        }
+    }
+    of(before) == of(claim)
 }
 
 /// The tenant whose account this is: the path with dots for slashes.

@@ -15,6 +15,7 @@ mod hardware;
 mod lines;
 mod namespace;
 mod node;
+mod past;
 mod pods;
 mod software;
 mod why;
@@ -57,8 +58,6 @@ pub(crate) struct Layers {
     told: Vec<Vec<LineRef>>,
     /// The lines about each place that is not a node.
     about: BTreeMap<Spot, Vec<LineRef>>,
-    /// How many parts of each artifact there are; none is a silent device.
-    held: BTreeMap<(DeviceId, Dialect), u32>,
     dirty: BTreeSet<Spot>,
     /// Places whose verdict names somebody elsewhere: judged again at every change.
     suspicious: BTreeSet<Spot>,
@@ -151,7 +150,6 @@ impl Layers {
             sheets: vec![Vec::new(); nodes.len()],
             told: vec![Vec::new(); nodes.len()],
             about: BTreeMap::new(),
-            held: BTreeMap::new(),
             // A verdict about a node depends on what managers say, also where it is silent itself.
             dirty: devices
                 .map(Spot::Device)
@@ -296,10 +294,7 @@ impl Verifier {
         if was_strange || is_strange {
             self.layers.dirty.insert(Spot::Sheet(id));
         }
-        let count = self.layers.held.entry((device, dialect)).or_default();
-        let before = *count;
-        *count = before + u32::from(is) - u32::from(was);
-        if (before == 0) != (*count == 0) {
+        if self.held.count(device, dialect, was, is) {
             self.layers.dirty.insert(Spot::Device(device));
             let is_manager = self.world.fleet.node_of(device).is_none();
             self.layers.dirty.extend(is_manager.then_some(Spot::Cluster(device)));
@@ -315,7 +310,7 @@ impl Verifier {
 
     /// Whether a device says anything in a dialect.
     fn is_heard(&self, device: DeviceId, dialect: Dialect) -> bool {
-        self.layers.held.get(&(device, dialect)).is_some_and(|parts| *parts > 0)
+        self.held.has(device, dialect)
     }
 
     /// Judges what changed since the last time.

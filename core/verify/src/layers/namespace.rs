@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use model::{DeviceId, Name, Part, TenantName};
+use model::{DeviceId, Name, Part, STORAGE_BYTES_PER_GPU, TenantName};
 use read::{Direction, Hold, Peer};
 
 use super::found::Findings;
 use super::{Atom, LayerPlace, LayerWeakness, Member, Owner, Spot, Strength};
 use crate::device::At;
 use crate::verifier::Verifier;
-
-/// How much a tenant may store for each of its GPUs: 1 TiB.
-const BYTES_PER_GPU: u64 = 1 << 40;
 
 impl Verifier {
     pub(super) fn judge_namespace(&self, device: DeviceId, name: &Name, found: &mut Findings<'_>) {
@@ -60,7 +57,7 @@ impl Verifier {
                 _ => {}
             }
         }
-        let quotas = [("GPUs", gpus, planned), ("bytes", bytes, planned * BYTES_PER_GPU)];
+        let quotas = [("GPUs", gpus, planned), ("bytes", bytes, planned * STORAGE_BYTES_PER_GPU)];
         for (of, lines, planned) in quotas {
             for (held, at) in lines.into_iter().filter(|(held, _)| *held != planned) {
                 let namespace = own.name.clone();
@@ -149,7 +146,7 @@ impl Verifier {
             }
             // Operators have namespaces of their own, which are none of our business; but what is
             // written for a tenant is meant for a tenant's.
-            _ => matches!(self.sheets[at.sheet as usize].part, Part::Tenant(_) | Part::Job(_)),
+            _ => !matches!(self.sheets[at.sheet as usize].part, Part::Head | Part::Whole),
         };
         let first = self.lines(&spot).find(is_tenants);
         if let Some((_, at)) = first {

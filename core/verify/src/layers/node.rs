@@ -37,6 +37,7 @@ pub(super) struct NodeView<'a> {
     pub(super) guests: Vec<(Who, Option<Confidential>, At)>,
     pub(super) guest_has: Vec<(Who, PciAddress, At)>,
     pub(super) guest_near: Vec<(Who, u16, At)>,
+    pub(super) pasts: Vec<(Who, &'a Hold, At)>,
     pub(super) schedulable: Vec<(u64, At)>,
     pub(super) allocated: Vec<(Who, u64, At)>,
     pub(super) claimed: Vec<(Who, u16, At)>,
@@ -76,6 +77,7 @@ impl Verifier {
         self.judge_board(&view, found);
         self.judge_divisions(&view, found);
         self.judge_jobs_here(&view, found);
+        self.judge_pasts(&view, found);
         self.judge_software(&view, found);
         self.judge_labels(&view, found);
         self.judge_schedulable(&view, found);
@@ -178,6 +180,7 @@ impl<'a> NodeView<'a> {
             guests: Vec::new(),
             guest_has: Vec::new(),
             guest_near: Vec::new(),
+            pasts: Vec::new(),
             schedulable: Vec::new(),
             allocated: Vec::new(),
             claimed: Vec::new(),
@@ -229,6 +232,10 @@ impl<'a> NodeView<'a> {
             Hold::GuestNear { job, numa } => {
                 let who = self.who(verifier, job);
                 self.guest_near.push((who, *numa, at));
+            }
+            Hold::Clean { job, .. } | Hold::After { job, .. } | Hold::Scrubbed { job, .. } => {
+                let who = self.who(verifier, job);
+                self.pasts.push((who, hold, at));
             }
             Hold::Schedulable { minors, .. } => self.schedulable.push((*minors, at)),
             Hold::Allocated { job, minors, .. } => {

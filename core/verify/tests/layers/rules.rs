@@ -380,6 +380,11 @@ fn a_job_that_ended_and_is_still_named_is_told() {
               kubernetes kubernetes (job green/tune:1): green/tune claims GPU device 0 of n2 in namespace green
             leftover-partition: n2: NVLink partition 2 joins GPUs that nobody owns; deactivate it
               n2 nvlink (job green/tune:1): NVLink partition 2 is active
+            leftover-key: subnet-p: InfiniBand partition 0x0014 joins ports that nobody owns; take them out of it
+              subnet-p pkey (job green/tune:1): port 0x020000fffe000104 is a full member of partition 0x0014
+              subnet-p pkey (job green/tune:2): port 0x020000fffe000105 is a full member of partition 0x0014
+              subnet-p pkey (job green/tune:3): port 0x020000fffe000106 is a full member of partition 0x0014
+              subnet-p pkey (job green/tune:4): port 0x020000fffe000107 is a full member of partition 0x0014
             nobodys-driver: n2: GPU 5 is nobody's and driven by nvidia; unbind it
               n2 vfio (job green/tune:1): 0000:0f:00.0 is driven by nvidia
             nobodys-driver: n2: GPU 6 is nobody's and driven by nvidia; unbind it

@@ -148,6 +148,8 @@ fn the_device_list_opens_another_channel_than_the_job_has() {
             disagree: t1: of gold/big imex names channel 21 and devices names channel 0; send the plan again to both
               t1 imex (job gold/big:1): gold/big has memory channel 21
               t1 devices (job gold/big:9): gold/big may open memory channel 0
+            default-channel: t1: gold/big has memory channel 0, which is everybody's who chose none; give it one of its own
+              t1 devices (job gold/big:9): gold/big may open memory channel 0
         "#]],
     );
 }

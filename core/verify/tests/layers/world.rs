@@ -268,7 +268,7 @@ impl World {
                 }));
                 lines
             }
-            Part::Whole => Vec::new(),
+            Part::Holdings(_) | Part::Whole => Vec::new(),
         }
     }
 
@@ -310,7 +310,7 @@ impl World {
                 }
                 lines
             }
-            Part::Whole => Vec::new(),
+            Part::Holdings(_) | Part::Whole => Vec::new(),
         }
     }
 

@@ -1,0 +1,223 @@
+//! What a job left is gone before another one is there, and the verifier sees the evidence by
+//! itself: the hall, in which memories of GPUs and interfaces must be scrubbed.
+
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+use intent::{Intent, Source};
+use model::{Artifact, Dialect, Evidence, Memory, Name};
+use plan::{Ledger, Planner};
+
+use crate::hall::{document, found};
+
+/// Red left a board; after all devices were seen without it and it was scrubbed, blue got two of
+/// its interfaces, and another job of red the other two. Then a line of what is known about that
+/// is gone.
+fn check(gone: &str, expected: Expect) {
+    let (planner, mut artifacts) = handed_over();
+    let h1 = artifacts.iter_mut().find(|artifact| is_about_h1(&planner, artifact)).unwrap();
+    let before: usize = lines(h1).len();
+    for part in &mut h1.parts {
+        let kept = part.text.lines().filter(|line| gone.is_empty() || !line.starts_with(gone));
+        part.text = kept.map(|line| format!("{line}\n")).collect();
+    }
+    assert_eq!(lines(h1).len() == before, gone.is_empty(), "a line `{gone}` was there");
+    let mut told = String::new();
+    for line in lines(h1) {
+        let _ = writeln!(told, "{line}");
+    }
+    told += "\n";
+    told += &found(&planner.plan().fleet, &planner.plan().owners(), &artifacts);
+    expected.assert_eq(&told);
+}
+
+#[test]
+fn evidence_for_every_memory_is_a_proof() {
+    check(
+        "",
+        expect![[r#"
+        "#]],
+    );
+}
+
+#[test]
+fn a_memory_without_evidence_is_where_both_meet() {
+    check(
+        "scrubbed blue/tune nics 0,2 red/train hbm",
+        expect![[r#"
+        "#]],
+    );
+}
+
+#[test]
+fn no_evidence_at_all_is_a_meeting_in_every_memory() {
+    check(
+        "scrubbed",
+        expect![[r#"
+        "#]],
+    );
+}
+
+#[test]
+fn nobody_says_who_was_there_before() {
+    check(
+        "after blue/tune",
+        expect![[r#"
+        "#]],
+    );
+}
+
+/// Whatever word of a line that names a job, an interface or a memory is another one, is found.
+#[test]
+fn every_line_and_every_name_in_it_matters() {
+    let (planner, artifacts) = handed_over();
+    let (fleet, owners) = (&planner.plan().fleet, planner.plan().owners());
+    let mut verifier = verify::reading(fleet, &owners, &artifacts);
+    assert_eq!(verifier.judge(), []);
+    let mut cuts = 0;
+    for artifact in artifacts.iter().filter(|artifact| artifact.dialect == Dialect::Scrub) {
+        for part in &artifact.parts {
+            for text in cuts_of(&part.text) {
+                let reading = read::claims(Dialect::Scrub, &text);
+                verifier.take(artifact.device, Dialect::Scrub, &part.part, Some(reading));
+                assert_ne!(verifier.judge(), [], "nobody finds\n{text}instead of\n{}", part.text);
+                let reading = read::claims(Dialect::Scrub, &part.text);
+                verifier.take(artifact.device, Dialect::Scrub, &part.part, Some(reading));
+                cuts += 1;
+            }
+        }
+    }
+    assert_eq!(verifier.judge(), [], "every cut was healed");
+    assert!(cuts > 40, "{cuts} cuts");
+}
+
+/// The text without each of its lines, and with another job, interface or memory in each of them.
+/// What somebody wrote about how it was done is nobody's to judge.
+fn cuts_of(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut cuts = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let mut with = |other: Option<String>| {
+            let mut new: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            match other {
+                Some(other) => new[at] = other,
+                None => drop(new.remove(at)),
+            }
+            cuts.push(new.join("\n") + "\n");
+        };
+        with(None);
+        let names = line.find(" by ").unwrap_or(line.len());
+        for (word, other) in [
+            ("red/train", "green/serve"),
+            ("red/more", "green/serve"),
+            ("blue/tune", "green/serve"),
+            ("nics 0", "nics 6"),
+            ("nics 1", "nics 6"),
+            ("2 ", "7 "),
+            ("3 ", "7 "),
+        ] {
+            if line[..names].contains(word) {
+                with(Some(line[..names].replace(word, other) + &line[names..]));
+            }
+        }
+        if line.starts_with("scrubbed") {
+            let swapped =
+                if line[..names].ends_with("hbm") { ("hbm", "nic") } else { ("nic", "hbm") };
+            let kept = &line[..names - 3];
+            with(Some(format!("{kept}{}{}", swapped.1, &line[names..])));
+        }
+    }
+    cuts
+}
+
+/// Whoever asks the books again is told the same as whoever followed all along.
+#[test]
+fn the_books_tell_the_same_as_whoever_followed() {
+    let (planner, _) = handed_over();
+    let later = load(&[("blue", "tune", "h1/0, h1/2"), ("red", "more", "h1/1, h1/3")]);
+    let again = Planner::new(&later, planner.ledger()).unwrap();
+    assert_eq!(again.plan().pasts, planner.plan().pasts);
+    assert_eq!(again.plan().pasts.len(), 2);
+}
+
+/// What the same job takes back owes nothing to itself.
+#[test]
+fn a_job_that_comes_back_needs_no_evidence() {
+    let intent = load(&[("red", "train", "h1/0, h1/1, h1/2, h1/3")]);
+    let mut planner = Planner::new(&intent, &Ledger::default()).unwrap();
+    let (job, _) = intent.jobs.first_key_value().unwrap();
+    planner.release(job).unwrap();
+    planner.admit(&intent.jobs[job]).unwrap();
+    let artifacts = render::all(planner.plan());
+    let h1 = artifacts.iter().find(|artifact| is_about_h1(&planner, artifact)).unwrap();
+    assert_eq!(lines(h1), ["after red/train nics 0,1,2,3 red/train owing hbm,nic"]);
+    let plan = planner.plan();
+    assert_eq!(verify::findings(&plan.fleet, &plan.owners(), &artifacts), []);
+}
+
+fn handed_over() -> (Planner, Vec<Artifact>) {
+    let intent = load(&[("red", "train", "h1/0, h1/1, h1/2, h1/3")]);
+    let mut planner = Planner::new(&intent, &Ledger::default()).unwrap();
+    let (job, _) = intent.jobs.first_key_value().unwrap();
+    planner.release(job).unwrap();
+    let _ = planner.seal();
+    see_all(&mut planner);
+    planner.scrubbed(&name("h1"), job, evidence()).unwrap();
+    let later = load(&[("blue", "tune", "h1/0, h1/2"), ("red", "more", "h1/1, h1/3")]);
+    for job in later.jobs.values() {
+        planner.admit(job).unwrap();
+    }
+    let artifacts = render::all(planner.plan());
+    (planner, artifacts)
+}
+
+fn see_all(planner: &mut Planner) {
+    let generation = planner.plan().generation;
+    let fleet = std::sync::Arc::clone(&planner.plan().fleet);
+    for device in fleet.devices() {
+        planner.seen(fleet.device_name(device), generation).unwrap();
+    }
+}
+
+fn evidence() -> Vec<Evidence> {
+    let one = |memory| Evidence {
+        memory,
+        method: "zeros".into(),
+        read_back: "all of it, twice".into(),
+        by: name("h1"),
+        at: "2026-11-16T09:00:00Z".into(),
+    };
+    [Memory::Hbm, Memory::Nic].map(one).to_vec()
+}
+
+/// The hall with these jobs, each with its tenant and interfaces.
+fn load(jobs: &[(&str, &str, &str)]) -> Intent {
+    let fleet = document("fleet.yaml").replace("  layers:", "  scrub: [hbm, nic]\n  layers:");
+    let work = document("work.yaml");
+    let tenants: Vec<&str> =
+        work.split("---\n").filter(|text| text.contains("kind: Tenant")).collect();
+    let mut work = tenants.join("---\n");
+    for (tenant, name, endpoints) in jobs {
+        let _ = write!(
+            work,
+            "---\napiVersion: bulkhead.dev/v1\nkind: Job\nmetadata: {{name: {name}}}\n\
+             spec: {{tenant: {tenant}, endpoints: [{endpoints}]}}\n"
+        );
+    }
+    let sources =
+        [Source { file: "fleet.yaml", text: &fleet }, Source { file: "work.yaml", text: &work }];
+    intent::load(&sources).unwrap()
+}
+
+fn is_about_h1(planner: &Planner, artifact: &Artifact) -> bool {
+    let name = planner.plan().fleet.device_name(artifact.device);
+    artifact.dialect == Dialect::Scrub && name.as_str() == "h1"
+}
+
+fn lines(artifact: &Artifact) -> Vec<&str> {
+    artifact.parts.iter().flat_map(|part| part.text.lines()).collect()
+}
+
+fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}

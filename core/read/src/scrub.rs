@@ -1,0 +1,77 @@
+use model::Evidence;
+use smol_str::SmolStr;
+
+use crate::hold::{Cleaned, Left};
+use crate::lines::Line;
+use crate::statement::{self, COMMENT};
+use crate::values::{Why, job, memory, name, nics};
+use crate::{Hold, Reading};
+
+/// Lines that are none of our business, by how they begin: comments.
+pub(crate) const IGNORED: &[&str] = &[COMMENT];
+
+pub(crate) fn read(text: &str) -> Reading {
+    statement::read(text, |line| hold(line).map(Some))
+}
+
+fn hold(line: &Line<'_>) -> Result<Hold, Why> {
+    match line.words().as_slice() {
+        ["clean", of, "nics", had] => Ok(Hold::Clean { job: job(of)?, nics: nics(had)? }),
+        ["after", of, "nics", had, by, "owing", owing] => {
+            let owing = owing.split(',').map(memory).collect::<Result<_, _>>()?;
+            let left = Box::new(Left { by: job(by)?, owing });
+            Ok(Hold::After { job: job(of)?, nics: nics(had)?, left })
+        }
+        [
+            "scrubbed",
+            of,
+            "nics",
+            had,
+            after,
+            what,
+            "by",
+            by,
+            "at",
+            at,
+            "method",
+            method,
+            "read-back",
+            how,
+        ] => {
+            let evidence = Evidence {
+                memory: memory(what)?,
+                method: word(method)?,
+                read_back: word(how)?,
+                by: name(by)?,
+                at: word(at)?,
+            };
+            let cleaned = Box::new(Cleaned { after: job(after)?, evidence });
+            Ok(Hold::Scrubbed { job: job(of)?, nics: nics(had)?, cleaned })
+        }
+        ["scrubbed", ..] => {
+            Err("evidence says who scrubbed which memory when, how, and how it was read back")
+        }
+        _ => Err("no line of this dialect is written so"),
+    }
+}
+
+/// What somebody wrote, of which each byte that is no plain letter stands there as a percent sign
+/// and two digits.
+fn word(text: &str) -> Result<SmolStr, Why> {
+    const WHY: Why = "after a percent sign stand the two digits of a byte";
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        if *first != b'%' {
+            bytes.push(*first);
+            rest = after;
+            continue;
+        }
+        let (digits, after) = after.split_at_checked(2).ok_or(WHY)?;
+        let digits = std::str::from_utf8(digits).map_err(|_| WHY)?;
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| WHY)?);
+        rest = after;
+    }
+    let word = String::from_utf8(bytes).map_err(|_| "evidence is written in UTF-8")?;
+    Ok(word.into())
+}

@@ -1,0 +1,117 @@
+//! What was there before a job: read back as it was written, whatever people wrote into it.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod page;
+mod random;
+
+use expect_test::expect;
+use model::{Dialect, Evidence, JobName, Memory, NodeId, Part, Past};
+use plan::Plan;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use read::{Cleaned, Fact, Hold, Left};
+
+const WORLDS: usize = 150;
+
+#[test]
+fn what_was_left_is_read_back() {
+    let mut runner = TestRunner::deterministic();
+    let (mut pasts, mut cleans) = (0, 0);
+    for _ in 0..WORLDS {
+        let tree = random::world(&[Dialect::Versions]).new_tree(&mut runner).unwrap();
+        let (documents, wishes) = tree.current();
+        let mut plan = random::planned(&documents, &wishes);
+        let jobs: Vec<JobName> = plan.jobs.keys().cloned().collect();
+        for job in jobs {
+            let shares: Vec<_> = plan.shares(&job, &plan.jobs[&job]).collect();
+            let (node, share) = shares[0];
+            let left = past(node, share.nics).new_tree(&mut runner).unwrap().current();
+            pasts += 1;
+            cleans += usize::from(left.nics != share.nics);
+            plan.pasts.insert(job.clone(), vec![left]);
+            assert_eq!(said(&plan, node, &job), meant(&plan, node, &job));
+        }
+    }
+    assert!(pasts > 300 && cleans > 100, "{pasts} were left, {cleans} in part");
+}
+
+/// What was left on some of these interfaces; whoever scrubbed wrote what it liked.
+fn past(node: NodeId, nics: u64) -> impl Strategy<Value = Past> {
+    let any_word = || any::<String>().prop_filter("something", |word| !word.is_empty());
+    let one = (0..Memory::ALL.len(), any_word(), any_word(), any_word());
+    let one = one.prop_map(|(memory, method, read_back, at)| Evidence {
+        memory: Memory::ALL[memory],
+        method: method.into(),
+        read_back: read_back.into(),
+        by: "n1".parse().unwrap(),
+        at: at.into(),
+    });
+    (any::<u64>(), vec(one, 0..3)).prop_map(move |(some, evidence)| Past {
+        node,
+        nics: if nics & some == 0 { nics } else { nics & some },
+        left_by: "dog/walk".parse().unwrap(),
+        owing: vec![Memory::Hbm, Memory::Nic],
+        evidence,
+    })
+}
+
+fn said(plan: &Plan, node: NodeId, job: &JobName) -> Vec<Hold> {
+    let device = plan.fleet.node_device(node);
+    let text = render::part(plan, device, Dialect::Scrub, &Part::Job(job.clone())).unwrap();
+    let reading = read::claims(Dialect::Scrub, &text);
+    assert_eq!(reading.unknown, [], "{text}");
+    let holds = reading.claims.into_iter().map(|claim| match claim.fact {
+        Fact::Holds(hold) => hold,
+        other => panic!("{other:?} is of no layer"),
+    });
+    holds.collect()
+}
+
+fn meant(plan: &Plan, node: NodeId, job: &JobName) -> Vec<Hold> {
+    let nics = plan.nodes[&node][job].nics;
+    let past = &plan.pasts[job][0];
+    let mut holds = Vec::new();
+    if nics != past.nics {
+        holds.push(Hold::Clean { job: job.clone(), nics: nics & !past.nics });
+    }
+    let left = Box::new(Left { by: past.left_by.clone(), owing: past.owing.clone() });
+    holds.push(Hold::After { job: job.clone(), nics: past.nics, left });
+    holds.extend(past.evidence.iter().map(|evidence| Hold::Scrubbed {
+        job: job.clone(),
+        nics: past.nics,
+        cleaned: Box::new(Cleaned { after: past.left_by.clone(), evidence: evidence.clone() }),
+    }));
+    holds
+}
+
+#[test]
+fn evidence_says_all_of_it_or_nothing() {
+    let text = "\
+clean a/b nics 0,1
+clean a/b nics 0,0
+clean a/b nics 64
+clean a/b
+after a/b nics 2 c/d owing hbm,nic
+after a/b nics 2 c/d owing tape
+after a/b nics 2 c/d
+scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back all%20of%20it
+scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back
+scrubbed a/b nics 2 c/d hbm by n1 at now method  read-back all
+scrubbed a/b nics 2 c/d hbm by n1 at now method zer%6 read-back all
+scrubbed a/b nics 2 c/d hbm by n1 at now method %ff read-back all
+";
+    expect![[r#"
+    "#]]
+    .assert_eq(&page::told(Dialect::Scrub, text));
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(text in page::any_text()) {
+        page::no_line_is_known_and_unknown(Dialect::Scrub, &text);
+        prop_assert!(read::differences(Dialect::Scrub, &text, &text).is_empty());
+    }
+}
