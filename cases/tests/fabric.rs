@@ -96,7 +96,6 @@ enum Outcome {
     Differed { fewer: bool, how: String },
 }
 
-
 #[derive(Default)]
 struct Tally {
     compared: usize,

@@ -1,4 +1,3 @@
-use std::collections::BTreeSet;
 use std::fmt;
 use std::net::Ipv4Addr;
 
@@ -437,13 +436,24 @@ impl Fleet {
         }
     }
 
-    /// The switches that tunnel endpoints are plugged into. They carry the tunnels of others, so
-    /// that no packet program stands at their cables: it would take only what is for the device.
+    /// Whether tunnel endpoints are plugged into this device. It carries their tunnels, so that no
+    /// packet program stands at its cables: that would take only what is for the device itself.
     #[must_use]
-    pub fn carriers(&self) -> BTreeSet<DeviceId> {
-        let hosts = self.nodes.iter().filter(|node| node.vtep.is_some());
-        let uplinks = hosts.flat_map(|node| &node.uplinks);
-        uplinks.map(|uplink| self.switch_device(uplink.leaf)).collect()
+    pub fn carries_tunnels(&self, device: DeviceId) -> bool {
+        let Some(pod) = self.switch_at(device).and_then(|switch| switch.pod) else {
+            return false;
+        };
+        // Nodes are listed by pod.
+        let first = self.nodes.partition_point(|node| node.pod < pod);
+        let here = self.nodes[first..].iter().take_while(|node| node.pod == pod);
+        let mut uplinks = here.filter(|node| node.vtep.is_some()).flat_map(|node| &node.uplinks);
+        uplinks.any(|uplink| self.switch_device(uplink.leaf) == device)
+    }
+
+    /// Whether the packet program judges what comes out of the fabric at this device's cables.
+    #[must_use]
+    pub fn judges_cables(&self, device: DeviceId) -> bool {
+        self.network_dialects(device).contains(&Dialect::Table) && !self.carries_tunnels(device)
     }
 
     /// All interfaces, by where their packets are judged, with their Ethernet addresses.

@@ -117,23 +117,9 @@ fn has_queues(fleet: &Fleet, device: DeviceId) -> bool {
                 let leaf = SwitchId(device.0);
                 let mut links = fleet.links.iter();
                 links.any(|link| link.a.switch == leaf || link.b.switch == leaf)
-                    && !carries_tunnels(fleet, leaf)
+                    && !fleet.carries_tunnels(device)
             }
             DeviceAt::Node(node) => node.uplinks.iter().any(|uplink| uplink.leaf_address.is_some()),
             DeviceAt::Manager(_) => false,
         }
-}
-
-fn carries_tunnels(fleet: &Fleet, leaf: SwitchId) -> bool {
-    let Some(pod) = fleet.switches[leaf.index()].pod else {
-        return false;
-    };
-    // The fleet lists nodes by pod.
-    let first = fleet.nodes.partition_point(|node| node.pod < pod);
-    let here = fleet.nodes[first..].iter().take_while(|node| node.pod == pod);
-    let mut endpoints = here.filter(|node| node.vtep.is_some());
-    endpoints.any(|node| {
-        let mut uplinks = node.uplinks.iter();
-        uplinks.any(|uplink| uplink.leaf == leaf && uplink.leaf_address.is_some())
-    })
 }

@@ -336,7 +336,9 @@ impl Reader {
     /// Leaves the block that the word closes.
     fn close(&mut self, word: &str) -> Result<(), No> {
         self.block = match (word, std::mem::take(&mut self.block)) {
-            ("exit", Block::Loopback | Block::Cable(_) | Block::Vrf(_) | Block::Bgp(_)) => Block::Top,
+            ("exit", Block::Loopback | Block::Cable(_) | Block::Vrf(_) | Block::Bgp(_)) => {
+                Block::Top
+            }
             ("exit-vrf", Block::Vrf(_)) => Block::Top,
             (
                 "exit" | "exit-address-family",

@@ -9,7 +9,9 @@ impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LocalAs(asn) => write!(f, "speaks BGP as AS {asn}"),
-            Self::CableAddress { port, address } => write!(f, "has {address} on the cable at {port}"),
+            Self::CableAddress { port, address } => {
+                write!(f, "has {address} on the cable at {port}")
+            }
             Self::Neighbor { address, remote } => {
                 write!(f, "expects neighbour {address} of AS {remote}")
             }

@@ -40,11 +40,7 @@ pub(crate) fn cables_to_switches(fleet: &Fleet, id: SwitchId) -> impl Iterator<I
 }
 
 /// A switch's cables to hosts that are tunnel endpoints themselves.
-pub(crate) fn cables_to_hosts(
-    fleet: &Fleet,
-    id: SwitchId,
-    switch: &Switch,
-) -> impl Iterator<Item = Cable> {
+fn cables_to_hosts(fleet: &Fleet, id: SwitchId, switch: &Switch) -> impl Iterator<Item = Cable> {
     let nodes = &fleet.nodes[pod_nodes(fleet, switch)];
     nodes.iter().flat_map(move |node| {
         let vtep = node.vtep;

@@ -5,7 +5,7 @@ use model::{DeviceAt, DeviceId, Fleet, JobName, Port, SwitchId, TenantName, VrfN
 use plan::{Group, JobNet, Plan, TenantNet};
 use wire::{Vni, router_mac};
 
-use crate::cables::{Cable, cables_to_hosts, cables_to_switches, host_cables};
+use crate::cables::{Cable, cables_to_switches, host_cables};
 use crate::runs::runs;
 use crate::say::say;
 
@@ -31,9 +31,7 @@ pub(crate) fn head(plan: &Plan, device: DeviceId, out: &mut String) {
 fn uplinks(fleet: &Fleet, device: DeviceId) -> Vec<Cable> {
     let id = SwitchId(device.0);
     match fleet.at(device) {
-        DeviceAt::Switch(switch) if cables_to_hosts(fleet, id, switch).next().is_some() => {
-            Vec::new()
-        }
+        DeviceAt::Switch(_) if fleet.carries_tunnels(device) => Vec::new(),
         DeviceAt::Switch(_) => cables_to_switches(fleet, id).collect(),
         DeviceAt::Node(node) => host_cables(fleet, node).collect(),
         DeviceAt::Manager(_) => Vec::new(),

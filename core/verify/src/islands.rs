@@ -63,8 +63,7 @@ pub(crate) fn islands(devices: &[Device], judges_cables: &[bool]) -> Islands {
             }
             let answers = |other: &DeviceId| {
                 let theirs = &devices[other.index()];
-                is_up(id, &mate(*neighbor))
-                    && names_rightly(theirs, mate(*neighbor), device)
+                is_up(id, &mate(*neighbor)) && names_rightly(theirs, mate(*neighbor), device)
             };
             if !sessions.iter().any(answers) && !lines.remote.is_empty() {
                 let other = at_address.get(neighbor).and_then(|there| there.first()).copied();

@@ -66,12 +66,7 @@ impl World {
         for (device, port, mac) in fleet.interfaces() {
             macs[device.index()].insert(port, mac);
         }
-        let carriers = fleet.carriers();
-        let judges = |device: DeviceId| {
-            let has_program = fleet.network_dialects(device).contains(&Dialect::Table);
-            has_program && !carriers.contains(&device)
-        };
-        let judges_cables = fleet.devices().map(judges).collect();
+        let judges_cables = fleet.devices().map(|device| fleet.judges_cables(device)).collect();
         Self { fleet, devices: vec![Device::default(); count], macs, judges_cables, islands }
     }
 
@@ -174,13 +169,7 @@ impl World {
     /// Whether what the receiver's device tells of this address leads to it. FRR tells the address
     /// by its segment's tunnel, which comes before the network's route; and nobody takes a route to
     /// a network that is its own.
-    fn is_told(
-        &self,
-        from: Spot<'_>,
-        vrf: &VrfName,
-        to: Spot<'_>,
-        address: Ipv4Addr,
-    ) -> bool {
+    fn is_told(&self, from: Spot<'_>, vrf: &VrfName, to: Spot<'_>, address: Ipv4Addr) -> bool {
         let tunnel = segment(to).filter(|vni| to.facts.ends(*vni));
         let way = tunnel.and_then(|vni| to.facts.tunnel_from(vni));
         if self.is_switch(to.device) || way.is_some_and(|way| to.facts.announced(way)) {
@@ -261,9 +250,8 @@ impl World {
         let mut sources = Vec::new();
         for address in bound {
             let before = sources.len();
-            let is_heard = |e: &&Entry| {
-                e.address == address && self.is_own(from.device, from.port, e.mac)
-            };
+            let is_heard =
+                |e: &&Entry| e.address == address && self.is_own(from.device, from.port, e.mac);
             sources.extend(entries.clone().filter(is_heard).map(of_entry));
             if sources.len() == before && !denies(from) {
                 sources.push(Source::one(address, None, None));
@@ -352,8 +340,7 @@ impl World {
             let mut runs = to.facts.runs_of(space, tag);
             runs.any(|(first, (run, _))| first <= source.last && source.first <= run.last)
         };
-        source.space == Some(space)
-            || (is_known() && self.sender_lets(from, source, target, talk))
+        source.space == Some(space) || (is_known() && self.sender_lets(from, source, target, talk))
     }
 
     /// P9: whether the sender's program lets a unicast frame out.

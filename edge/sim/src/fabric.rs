@@ -18,8 +18,6 @@ pub struct Fabric {
     devices: BTreeMap<DeviceId, Device>,
     /// What the devices told each other; empty after each change of a text.
     routes: OnceLock<Routes>,
-    /// The devices whose cables the packet program leaves alone.
-    carriers: BTreeSet<DeviceId>,
     /// The Ethernet address of the interface behind each port.
     macs: BTreeMap<(DeviceId, Port), Mac>,
     /// Devices that nobody can talk to. They go on forwarding by what they hold.
@@ -40,9 +38,8 @@ impl Fabric {
     #[must_use]
     pub fn new(fleet: Arc<Fleet>) -> Self {
         let macs = fleet.interfaces().map(|(device, port, mac)| ((device, port), mac)).collect();
-        let carriers = fleet.carriers();
         let (devices, cut) = (BTreeMap::new(), BTreeSet::new());
-        Self { fleet, devices, routes: OnceLock::new(), carriers, macs, cut }
+        Self { fleet, devices, routes: OnceLock::new(), macs, cut }
     }
 
     /// Devices that hold what these hold now.
@@ -96,8 +93,7 @@ impl Fabric {
     }
 
     fn put(&mut self, device: DeviceId, dialect: Dialect, held: Held) {
-        let has_program = self.fleet.network_dialects(device).contains(&Dialect::Table);
-        let judges_cables = has_program && !self.carriers.contains(&device);
+        let judges_cables = self.fleet.judges_cables(device);
         let device = self.devices.entry(device).or_default();
         device.judges_cables = judges_cables;
         device.held.insert(dialect, held);
