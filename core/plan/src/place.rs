@@ -16,6 +16,7 @@ mod capacity;
 mod ground;
 mod holds;
 mod keys;
+mod lists;
 mod map;
 mod mig;
 mod part;

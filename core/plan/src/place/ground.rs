@@ -45,7 +45,7 @@ pub struct Ground {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NodeAt {
     /// GPUs that no part of it holds and that are not in quarantine.
-    free: u64,
+    pub(super) free: u64,
     /// GPUs that nobody may get, held or not.
     pub(crate) quarantined: u64,
     pub(crate) health: Health,
@@ -129,16 +129,6 @@ pub(crate) enum Stance {
     Mixed,
 }
 
-/// The list that a node stands on.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Listed {
-    Nowhere,
-    Empty,
-    Bare(usize),
-    Open(usize),
-    Own(TenantKey, usize),
-}
-
 impl Ground {
     /// A fleet that nobody is on.
     #[must_use]
@@ -206,15 +196,15 @@ impl Ground {
         let leaf = map.blocks[block as usize].leaf;
         let switch = map.leaves[leaf as usize].switch;
         let gpus = map.shape(map.blocks[block as usize].pool).gpus();
-        self.delist_leaves(switch);
         for node in map.nodes_in(block, empty) {
             self.wholes[node.index()] = Some(gang);
         }
-        self.blocks[block as usize] &= !empty;
-        self.leaves[leaf as usize] -= empty.count_ones();
         self.idle -= u64::from(empty.count_ones()) * u64::from(gpus);
-        self.note(switch, key, mask.count_ones(), true);
-        self.list_leaves(switch);
+        self.relist(block, |ground| {
+            ground.blocks[block as usize] &= !empty;
+            ground.leaves[leaf as usize] -= empty.count_ones();
+            ground.note(switch, key, mask.count_ones(), true);
+        });
     }
 
     /// Takes a gang off whole nodes of a block.
@@ -222,7 +212,6 @@ impl Ground {
         let map = Arc::clone(&self.map);
         let leaf = map.blocks[block as usize].leaf;
         let switch = map.leaves[leaf as usize].switch;
-        self.delist_leaves(switch);
         let mut empty = 0;
         for (node, bit) in map.nodes_in(block, mask).zip(bits(mask)) {
             self.wholes[node.index()] = None;
@@ -232,10 +221,11 @@ impl Ground {
                 empty |= u64::from(at.quarantined == 0) << bit;
             }
         }
-        self.blocks[block as usize] |= empty;
-        self.leaves[leaf as usize] += empty.count_ones();
-        self.note(switch, key, mask.count_ones(), false);
-        self.list_leaves(switch);
+        self.relist(block, |ground| {
+            ground.blocks[block as usize] |= empty;
+            ground.leaves[leaf as usize] += empty.count_ones();
+            ground.note(switch, key, mask.count_ones(), false);
+        });
         for node in map.nodes_in(block, mask & !empty) {
             self.list_bare(node);
         }
@@ -243,19 +233,18 @@ impl Ground {
 
     /// Changes what is on one node, or what is known of it, and keeps every list right.
     pub(crate) fn change(&mut self, node: NodeId, change: impl FnOnce(&mut Self)) {
-        let switch = self.map.nodes[node.index()].switch;
-        self.delist_leaves(switch);
-        self.delist(node);
-        change(self);
-        let all = self.map.shape_of(node).all();
-        let held = self.held_in_parts(node);
-        let at = &mut self.nodes[node.index()];
-        at.free = all & !held & !at.quarantined;
-        if self.parted[node.index()].as_ref().is_some_and(|parted| parted.is_empty()) {
-            self.parted[node.index()] = None;
-        }
-        self.list(node);
-        self.list_leaves(switch);
+        self.relist(self.map.nodes[node.index()].block, |ground| {
+            ground.delist(node);
+            change(ground);
+            let all = ground.map.shape_of(node).all();
+            let held = ground.held_in_parts(node);
+            let at = &mut ground.nodes[node.index()];
+            at.free = all & !held & !at.quarantined;
+            if ground.parted[node.index()].as_ref().is_some_and(|parted| parted.is_empty()) {
+                ground.parted[node.index()] = None;
+            }
+            ground.list(node);
+        });
     }
 
     /// Puts a gang on some GPUs of a node.
@@ -408,192 +397,5 @@ impl Ground {
     /// Free GPUs, or GPUs that a preemptible job holds.
     pub(crate) fn within_reach(&self) -> u64 {
         self.idle + self.gangs.held_by(Capacity::Preemptible)
-    }
-}
-
-/// Keeping the lists.
-impl Ground {
-    fn list_all(&mut self) {
-        let map = Arc::clone(&self.map);
-        for (block, at) in map.blocks.iter().enumerate() {
-            for (bit, node) in at.nodes.iter().enumerate() {
-                let here = &self.nodes[node.index()];
-                if here.is_usable() {
-                    self.idle += u64::from(here.free.count_ones());
-                    self.blocks[block] |= 1 << bit;
-                    self.leaves[at.leaf as usize] += 1;
-                }
-            }
-        }
-        for leaf in 0..map.leaves.len() as u32 {
-            self.list_leaf(leaf);
-        }
-    }
-
-    fn list_leaves(&mut self, switch: SwitchId) {
-        for place in 0..self.map.at_switch[switch.index()].len() {
-            self.list_leaf(self.map.at_switch[switch.index()][place]);
-        }
-    }
-
-    fn delist_leaves(&mut self, switch: SwitchId) {
-        for place in 0..self.map.at_switch[switch.index()].len() {
-            self.delist_leaf(self.map.at_switch[switch.index()][place]);
-        }
-    }
-
-    fn list_leaf(&mut self, leaf: u32) {
-        let at = &self.map.leaves[leaf as usize];
-        let stance = self.stance_of_switch(at.switch);
-        let pool = &mut self.pools[at.pool as usize];
-        match stance {
-            Stance::Empty => {
-                pool.open.insert(&self.map, leaf, &self.blocks, &self.leaves);
-                pool.vacant.insert(&self.map, leaf, &self.blocks, &self.leaves);
-            }
-            Stance::Open => pool.open.insert(&self.map, leaf, &self.blocks, &self.leaves),
-            Stance::Own(key) => drop(self.people.at_mut(key).leaves.insert(leaf)),
-            Stance::Mixed => {}
-        }
-    }
-
-    fn delist_leaf(&mut self, leaf: u32) {
-        let at = &self.map.leaves[leaf as usize];
-        let stance = self.stance_of_switch(at.switch);
-        let pool = &mut self.pools[at.pool as usize];
-        match stance {
-            Stance::Empty => {
-                pool.open.remove(&self.map, leaf, &self.blocks, &self.leaves);
-                pool.vacant.remove(&self.map, leaf, &self.blocks, &self.leaves);
-            }
-            Stance::Open => pool.open.remove(&self.map, leaf, &self.blocks, &self.leaves),
-            Stance::Own(key) => drop(self.people.at_mut(key).leaves.remove(&leaf)),
-            Stance::Mixed => {}
-        }
-    }
-
-    /// On which list a node belongs.
-    fn listed(&self, node: NodeId) -> Listed {
-        let at = &self.nodes[node.index()];
-        if !at.is_usable() || self.wholes[node.index()].is_some() {
-            return Listed::Nowhere;
-        }
-        let rank = || self.map.shape_of(node).rank(at.free);
-        match self.stance_of_node(node) {
-            Stance::Empty if at.quarantined == 0 => Listed::Empty,
-            Stance::Empty => Listed::Bare(rank()),
-            Stance::Open => Listed::Open(rank()),
-            Stance::Own(key) => Listed::Own(key, rank()),
-            Stance::Mixed => Listed::Nowhere,
-        }
-    }
-
-    fn list(&mut self, node: NodeId) {
-        let on = self.map.nodes[node.index()];
-        if self.nodes[node.index()].is_usable() {
-            self.idle += u64::from(self.free(node).count_ones());
-        }
-        let listed = self.listed(node);
-        let pool = &mut self.pools[on.pool as usize];
-        match listed {
-            Listed::Nowhere => {}
-            Listed::Empty => {
-                self.blocks[on.block as usize] |= 1 << on.bit;
-                self.leaves[on.leaf as usize] += 1;
-            }
-            Listed::Bare(rank) => pool.bare.insert(rank, on.place),
-            Listed::Open(rank) => pool.parts.insert(rank, on.place),
-            Listed::Own(key, rank) => {
-                self.people.at_mut(key).parts.insert((on.pool, rank, node.0));
-            }
-        }
-        self.list_sliced(node);
-    }
-
-    fn delist(&mut self, node: NodeId) {
-        let on = self.map.nodes[node.index()];
-        if self.nodes[node.index()].is_usable() {
-            self.idle -= u64::from(self.free(node).count_ones());
-        }
-        let listed = self.listed(node);
-        let pool = &mut self.pools[on.pool as usize];
-        match listed {
-            Listed::Nowhere => {}
-            Listed::Empty => {
-                self.blocks[on.block as usize] &= !(1 << on.bit);
-                self.leaves[on.leaf as usize] -= 1;
-            }
-            Listed::Bare(rank) => pool.bare.remove(rank, on.place),
-            Listed::Open(rank) => pool.parts.remove(rank, on.place),
-            Listed::Own(key, rank) => {
-                self.people.at_mut(key).parts.remove(&(on.pool, rank, node.0));
-            }
-        }
-        self.delist_sliced(node);
-    }
-
-    /// Lists a node that nobody is on any more and that is not whole.
-    fn list_bare(&mut self, node: NodeId) {
-        if let Listed::Bare(rank) = self.listed(node) {
-            let on = self.map.nodes[node.index()];
-            self.pools[on.pool as usize].bare.insert(rank, on.place);
-        }
-    }
-}
-
-impl PoolAt {
-    fn new(map: &Map, pool: usize) -> Self {
-        let at = &map.pools[pool];
-        let ranks = map.shapes[at.model.index()].ranks();
-        let nodes = at.nodes.len() as u32;
-        Self {
-            open: Rooms::new(map, pool),
-            vacant: Rooms::new(map, pool),
-            parts: Buckets::new(ranks, nodes),
-            bare: Buckets::new(ranks, nodes),
-            sliced: BTreeMap::new(),
-        }
-    }
-}
-
-impl Rooms {
-    fn new(map: &Map, pool: usize) -> Self {
-        let at = &map.pools[pool];
-        let leaves = at.leaves.len() as u32;
-        let blocks = map.leaves[at.leaves.start as usize..at.leaves.end as usize]
-            .iter()
-            .map(|leaf| leaf.blocks.len() as u32)
-            .sum();
-        Self {
-            leaves: Buckets::new(at.largest_leaf as usize + 1, leaves),
-            blocks: Buckets::new(65, if at.has_blocks { blocks } else { 0 }),
-            nodes: 0,
-        }
-    }
-
-    fn insert(&mut self, map: &Map, leaf: u32, blocks: &[u64], leaves: &[u32]) {
-        let at = &map.leaves[leaf as usize];
-        let pool = &map.pools[at.pool as usize];
-        self.nodes += leaves[leaf as usize];
-        self.leaves.insert(leaves[leaf as usize] as usize, leaf - pool.leaves.start);
-        if pool.has_blocks {
-            let first = map.leaves[pool.leaves.start as usize].blocks.start;
-            for block in at.blocks.clone() {
-                self.blocks.insert(blocks[block as usize].count_ones() as usize, block - first);
-            }
-        }
-    }
-
-    fn remove(&mut self, map: &Map, leaf: u32, blocks: &[u64], leaves: &[u32]) {
-        let at = &map.leaves[leaf as usize];
-        let pool = &map.pools[at.pool as usize];
-        self.nodes -= leaves[leaf as usize];
-        self.leaves.remove(leaves[leaf as usize] as usize, leaf - pool.leaves.start);
-        if pool.has_blocks {
-            let first = map.leaves[pool.leaves.start as usize].blocks.start;
-            for block in at.blocks.clone() {
-                self.blocks.remove(blocks[block as usize].count_ones() as usize, block - first);
-            }
-        }
     }
 }
