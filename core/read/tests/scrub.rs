@@ -101,6 +101,7 @@ scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back all%20of%20it
 scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back
 scrubbed a/b nics 2 c/d hbm by n1 at now method  read-back all
 scrubbed a/b nics 2 c/d hbm by n1 at now method zer%6 read-back all
+scrubbed a/b nics 2 c/d hbm by n1 at now method %+f read-back all
 scrubbed a/b nics 2 c/d hbm by n1 at now method %ff read-back all
 ";
     expect![[r#"
