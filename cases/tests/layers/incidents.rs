@@ -427,10 +427,10 @@ fn a_role_for_strangers_is_a_breach() {
             "],
         expect![[r#"
             breach: group blue-admins (blue) meets namespace violet-t5 (violet) in role tenant-member of namespace violet-t5: data can cross; bind the role to groups of the namespace's tenant only
-              kubernetes kubernetes:1062  bulkhead.dev/tenant: violet
-              kubernetes kubernetes:1223  name: blue-admins
+              kubernetes kubernetes:1014  bulkhead.dev/tenant: violet
+              kubernetes kubernetes:1163  name: blue-admins
             no-role: kubernetes: members of violet-admins have no role in their namespace violet-t5
-              kubernetes kubernetes:1062  bulkhead.dev/tenant: violet
+              kubernetes kubernetes:1014  bulkhead.dev/tenant: violet
         "#]],
     );
 }

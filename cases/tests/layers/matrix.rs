@@ -119,7 +119,7 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         frr and nvlink: breach severed shared-bridge unowned unowned-entry
         frr and imex: leftover severed
         frr and imex: breach severed shared-bridge unowned unowned-entry
-        frr and pkey: severed
+        frr and pkey: leftover-key severed
         frr and pkey: breach severed shared-bridge unowned unowned-entry
         frr and devices: breach leftover severed
         frr and devices: breach severed shared-bridge unowned unowned-entry
@@ -133,7 +133,7 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         vfio and nvlink: nobodys-driver severed
         vfio and imex: leftover severed
         vfio and imex: nobodys-driver severed
-        vfio and pkey: severed
+        vfio and pkey: leftover-key severed
         vfio and pkey: nobodys-driver severed
         vfio and devices: breach disagree leftover severed
         vfio and devices: nobodys-driver severed
@@ -145,7 +145,7 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         vfio and kubernetes: nobodys-driver severed
         nvlink and imex: leftover severed
         nvlink and imex: leftover-partition severed
-        nvlink and pkey: severed
+        nvlink and pkey: leftover-key severed
         nvlink and pkey: leftover-partition severed
         nvlink and devices: breach disagree leftover severed
         nvlink and devices: leftover-partition severed
@@ -155,7 +155,7 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         nvlink and slurm: leftover-partition severed
         nvlink and kubernetes: breach disagree leftover severed
         nvlink and kubernetes: leftover-partition severed
-        imex and pkey: severed
+        imex and pkey: leftover-key severed
         imex and pkey: leftover severed
         imex and devices: breach leftover severed
         imex and devices: leftover severed
@@ -166,13 +166,13 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         imex and kubernetes: breach leftover severed
         imex and kubernetes: leftover severed
         pkey and devices: breach leftover severed
-        pkey and devices: severed
+        pkey and devices: leftover-key severed
         pkey and vm: breach far-memory loose-memory severed
-        pkey and vm: severed
+        pkey and vm: leftover-key severed
         pkey and slurm: breach severed
-        pkey and slurm: severed
+        pkey and slurm: leftover-key severed
         pkey and kubernetes: breach leftover severed
-        pkey and kubernetes: severed
+        pkey and kubernetes: leftover-key severed
         devices and vm: breach disagree far-memory loose-memory
         devices and vm: breach disagree leftover severed
         devices and slurm: breach severed

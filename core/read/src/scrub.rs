@@ -68,8 +68,8 @@ fn word(text: &str) -> Result<SmolStr, Why> {
             continue;
         }
         let (digits, after) = after.split_at_checked(2).ok_or(WHY)?;
-        let digits = std::str::from_utf8(digits).map_err(|_| WHY)?;
-        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| WHY)?);
+        let digit = |byte: u8| char::from(byte).to_digit(16).ok_or(WHY);
+        bytes.push((digit(digits[0])? << 4 | digit(digits[1])?) as u8);
         rest = after;
     }
     let word = String::from_utf8(bytes).map_err(|_| "evidence is written in UTF-8")?;

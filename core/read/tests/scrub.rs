@@ -101,9 +101,33 @@ scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back all%20of%20it
 scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back
 scrubbed a/b nics 2 c/d hbm by n1 at now method  read-back all
 scrubbed a/b nics 2 c/d hbm by n1 at now method zer%6 read-back all
+scrubbed a/b nics 2 c/d hbm by n1 at now method %+f read-back all
 scrubbed a/b nics 2 c/d hbm by n1 at now method %ff read-back all
 ";
     expect![[r#"
+        1: Holds(Clean { job: JobName { tenant: TenantName("a"), name: Name("b") }, nics: 3 })
+        5: Holds(After { job: JobName { tenant: TenantName("a"), name: Name("b") }, nics: 4, left: Left { by: JobName { tenant: TenantName("c"), name: Name("d") }, owing: [Hbm, Nic] } })
+        8: Holds(Scrubbed { job: JobName { tenant: TenantName("a"), name: Name("b") }, nics: 4, cleaned: Cleaned { after: JobName { tenant: TenantName("c"), name: Name("d") }, evidence: Evidence { memory: Hbm, method: "zeros", read_back: "all of it", by: Name("n1"), at: "now" } } })
+        2? clean a/b nics 0,0
+           an interface stands there twice
+        3? clean a/b nics 64
+           an interface is a number from 0 to 63
+        4? clean a/b
+           no line of this dialect is written so
+        6? after a/b nics 2 c/d owing tape
+           a memory is hbm, sram, ram, nvme or nic
+        7? after a/b nics 2 c/d
+           no line of this dialect is written so
+        9? scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back
+           evidence says who scrubbed which memory when, how, and how it was read back
+        10? scrubbed a/b nics 2 c/d hbm by n1 at now method  read-back all
+           evidence says who scrubbed which memory when, how, and how it was read back
+        11? scrubbed a/b nics 2 c/d hbm by n1 at now method zer%6 read-back all
+           after a percent sign stand the two digits of a byte
+        12? scrubbed a/b nics 2 c/d hbm by n1 at now method %+f read-back all
+           after a percent sign stand the two digits of a byte
+        13? scrubbed a/b nics 2 c/d hbm by n1 at now method %ff read-back all
+           evidence is written in UTF-8
     "#]]
     .assert_eq(&page::told(Dialect::Scrub, text));
 }

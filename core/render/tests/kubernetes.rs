@@ -247,18 +247,6 @@ fn a_tenant_is_a_namespace_that_is_closed() {
             volumeBindingMode: WaitForFirstConsumer
             ---
             apiVersion: v1
-            kind: ResourceQuota
-            metadata:
-              name: limits
-              namespace: acme-research-t1
-            spec:
-              hard:
-                vfio.gpu.nvidia.com.deviceclass.resource.k8s.io/devices: "1"
-                requests.amd.com/gpu: "0"
-                requests.nvidia.com/gpu: "0"
-                acme-research-t1.storageclass.storage.k8s.io/requests.storage: 1Ti
-            ---
-            apiVersion: v1
             kind: LimitRange
             metadata:
               name: bounds
@@ -401,13 +389,33 @@ fn a_tenant_is_a_namespace_that_is_closed() {
 }
 
 #[test]
+fn what_its_jobs_have_together_is_all_that_a_tenant_may_use() {
+    check(
+        "holdings acme/research",
+        expect![[r#"
+            ---
+            apiVersion: v1
+            kind: ResourceQuota
+            metadata:
+              name: limits
+              namespace: acme-research-t1
+            spec:
+              hard:
+                vfio.gpu.nvidia.com.deviceclass.resource.k8s.io/devices: "1"
+                requests.amd.com/gpu: "0"
+                requests.nvidia.com/gpu: "0"
+                acme-research-t1.storageclass.storage.k8s.io/requests.storage: 1Ti
+        "#]],
+    );
+}
+
+#[test]
 fn who_shares_no_host_has_a_control_plane_of_its_own() {
     let whole = text("kubernetes", Dialect::Kubernetes, "tenant red");
     let kinds: Vec<&str> = whole.lines().filter(|line| line.starts_with("kind: ")).collect();
     expect![[r#"
         kind: Namespace
         kind: StorageClass
-        kind: ResourceQuota
         kind: LimitRange
         kind: NetworkPolicy
         kind: NetworkPolicy

@@ -105,7 +105,7 @@ fn a_tenant_has_a_partition_for_its_account() {
     check(
         "slurm",
         Dialect::Slurm,
-        "tenant red",
+        "holdings red",
         expect![[r#"
         # slurm.conf
         PartitionName=red Nodes=mi-1,tray-1,tray-2 AllowAccounts=red ExclusiveUser=YES OverSubscribe=NO State=UP
@@ -114,7 +114,7 @@ fn a_tenant_has_a_partition_for_its_account() {
     check(
         "slurm",
         Dialect::Slurm,
-        "tenant acme/research",
+        "holdings acme/research",
         expect![[r#"
         # slurm.conf
         PartitionName=acme.research Nodes=hgx-1 AllowAccounts=acme.research ExclusiveUser=NO OverSubscribe=NO State=UP
