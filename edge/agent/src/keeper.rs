@@ -28,6 +28,8 @@ const HANDOVER: Duration = Duration::from_secs(10);
 const GATHER: Duration = Duration::from_millis(20);
 /// Between holding and starting nobody looks for drift: what we did ourselves is half done.
 const QUIET: Duration = Duration::from_secs(1);
+/// A cable tells a little after its port was opened that it carries.
+const SETTLE: Duration = Duration::from_millis(500);
 /// How often an idle thread that nobody asks looks whether it is still needed.
 const TURN: Duration = Duration::from_millis(250);
 
@@ -87,6 +89,7 @@ struct Keeper {
     renew_at: Instant,
     look_at: Instant,
     quiet_until: Instant,
+    settle_until: Instant,
     status: watch::Sender<Status>,
     news: broadcast::Sender<News>,
 }
@@ -207,6 +210,7 @@ impl Keeper {
             renew_at: now,
             look_at: now,
             quiet_until: now,
+            settle_until: now,
             terms,
             record,
             status,
@@ -331,8 +335,10 @@ impl Keeper {
         self.node.start(generation)?;
         self.record.started = Some(generation);
         self.save();
-        self.quiet_until = Instant::now();
-        self.look_at = Instant::now() + GATHER;
+        let now = Instant::now();
+        self.quiet_until = now;
+        self.settle_until = now + SETTLE;
+        self.look_at = now + GATHER;
         Ok(Answer::Done)
     }
 

@@ -46,11 +46,28 @@ impl<'a> Change<'a> {
                 _ => {}
             }
         }
+        self.remove_made(extras)?;
         let mut batches = Batches::new();
         for extra in extras {
             self.undoing(extra, &mut batches);
         }
         self.send(batches)
+    }
+
+    /// Removes bridges and tunnels, all of one VRF together.
+    fn remove_made(&mut self, extras: &[Extra<'a>]) -> Result<(), Trouble> {
+        let mut made: BTreeMap<Option<&str>, Vec<(&str, u32)>> = BTreeMap::new();
+        for extra in extras {
+            let Extra::Made { name, vrf } = *extra else { continue };
+            let at = match vrf {
+                Some(vrf) => self.found.interface_in(vrf, name).map(|index| (Some(vrf), index)),
+                None => self.found.interface(name),
+            };
+            if let Some((vrf, index)) = at {
+                made.entry(vrf).or_default().push((name, index));
+            }
+        }
+        made.iter().try_for_each(|(vrf, links)| self.ask(*vrf, &requests::remove_links(links)))
     }
 
     /// Takes everything out of a VRF that will end. Tunnels are not left to its end, which comes
@@ -60,8 +77,8 @@ impl<'a> Change<'a> {
         for (port, index) in found.ports(vrf) {
             self.release_from(Some(vrf), port, index)?;
         }
-        let made = found.made(vrf).map(|(name, index)| requests::remove_link(name, index));
-        self.ask(Some(vrf), &made.collect::<Vec<_>>())
+        let made: Vec<(&str, u32)> = found.made(vrf).collect();
+        self.ask(Some(vrf), &requests::remove_links(&made))
     }
 
     /// Takes a port out of its bridge, down. It stays in the VRF as long as that stays, because its
@@ -121,15 +138,6 @@ impl<'a> Change<'a> {
             Extra::Vtep { address } => {
                 ask(None, requests::remove_address(LOOPBACK, address.into(), 32));
             }
-            Extra::Made { name, vrf } => {
-                let at = match vrf {
-                    Some(vrf) => self.found.interface_in(vrf, name).map(|index| (Some(vrf), index)),
-                    None => index(name),
-                };
-                if let Some((vrf, index)) = at {
-                    ask(vrf, requests::remove_link(name, index));
-                }
-            }
             Extra::Neighbour { address, mac, dev, master } => {
                 if let Some((vrf, bridge)) = index(master) {
                     let twin = ipv6_of(number(vrf), address);
@@ -178,6 +186,7 @@ impl<'a> Change<'a> {
             }
             Extra::Uplink { .. }
             | Extra::Vrf { .. }
+            | Extra::Made { .. }
             | Extra::Link { .. }
             | Extra::Queues { .. } => {}
         }
@@ -251,8 +260,10 @@ impl<'a> Change<'a> {
         self.ask(None, &tunnels)
     }
 
-    /// Moves ports to where they belong and lets the program judge them. They are down.
-    pub(crate) fn bring_ports(&mut self, missing: &[Line<'a>]) -> Result<(), Trouble> {
+    /// Moves ports to where they belong and lets the program judge them. They are down. Says whether
+    /// any moved.
+    pub(crate) fn bring_ports(&mut self, missing: &[Line<'a>]) -> Result<bool, Trouble> {
+        let mut has_moved = false;
         let mut arrived: BTreeMap<&'a str, Vec<&'a str>> = BTreeMap::new();
         for line in missing {
             let Line::Link { port, master, mtu } = *line else { continue };
@@ -268,6 +279,7 @@ impl<'a> Change<'a> {
                     requests::move_to(port, index, &namespace),
                 ];
                 self.ask(at, &moved)?;
+                has_moved = true;
             }
             if at != Some(to) || !self.found.judged(at, &["workload", "local"], index) {
                 arrived.entry(to).or_default().push(port);
@@ -278,13 +290,11 @@ impl<'a> Change<'a> {
             let kernel = &mut *self.kernel;
             run_inside(namespace, || ports.iter().try_for_each(|port| kernel.attach_port(port)))??;
         }
-        Ok(())
+        Ok(has_moved)
     }
 
     /// Joins everything: addresses, bridge ports, who is where, and what is reached elsewhere.
-    /// `found` is what there is after all links were made.
-    pub(crate) fn join(&mut self, missing: &[Line<'a>], found: &'a Found) -> Result<(), Trouble> {
-        self.found = found;
+    pub(crate) fn join(&mut self, missing: &[Line<'a>]) -> Result<(), Trouble> {
         let mut batches = Batches::new();
         let mut ways = BTreeSet::new();
         for line in missing {
@@ -437,7 +447,27 @@ impl<'a> Change<'a> {
     }
 
     fn port(&self, name: &str) -> Result<(Option<&'a str>, u32), Trouble> {
-        self.found.interface(name).ok_or_else(|| absent(name, "this device"))
+        let found = self.found.interface(name).or_else(|| self.planned(name));
+        found.ok_or_else(|| absent(name, "this device"))
+    }
+
+    /// Where a bridge or a tunnel is, and its number, if it was made since the node was looked at.
+    fn planned(&self, name: &str) -> Option<(Option<&'a str>, u32)> {
+        self.wanted.iter().find_map(|line| match *line {
+            Line::Bridge { name: bridge, vrf, .. } if bridge == name => {
+                Some((Some(vrf), bridge_index(name)))
+            }
+            Line::Router { name: tunnel, vni, vrf, .. } if tunnel == name => {
+                Some((Some(vrf), TUNNELS + vni))
+            }
+            Line::Router { vni, vrf, .. } if name == format!("br{vni}") => {
+                Some((Some(vrf), bridge_index(name)))
+            }
+            Line::Tunnel { name: tunnel, vni, master, .. } if tunnel == name => {
+                Some((vrf_of(master, self.wanted), TUNNELS + vni))
+            }
+            _ => None,
+        })
     }
 
     /// The number of what is made here, or the one it has if it was made by somebody else.

@@ -50,6 +50,23 @@ pub(crate) fn hold_instead(folder: &Path, sent: &str, held: &str) -> Result<Held
     }
 }
 
+/// Whether all that FRR lacks are segments, of VNIs that have no tunnel yet, and nothing is too
+/// much.
+pub(crate) fn only_adds_segments(
+    sent: &str,
+    held: &str,
+    has_tunnel: &dyn Fn(&str) -> bool,
+) -> bool {
+    let is_of_segment = |difference: &Difference| {
+        let path = path(difference);
+        let vni = path.get(2).and_then(|statement| statement.strip_prefix("vni "));
+        let in_evpn = path.get(1) == Some(&"address-family l2vpn evpn");
+        difference.is_missing && in_evpn && vni.is_some_and(|vni| !has_tunnel(vni))
+    };
+    let left = differences(sent, held);
+    !left.is_empty() && left.iter().all(is_of_segment)
+}
+
 /// Undoes what is too much and says what is missing, in an order that FRR accepts.
 pub fn change(folder: &Path, differences: &[Difference]) -> Result<(), Trouble> {
     if differences.is_empty() {
@@ -381,5 +398,42 @@ impl Session {
             self.at.push(block.clone());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELD: &str = "\
+router bgp 65001
+ neighbor 10.0.0.1 remote-as 65100
+ address-family l2vpn evpn
+  advertise-all-vni
+  vni 100017
+   rd 10.255.0.1:17
+  exit-vni
+ exit-address-family
+exit
+";
+
+    fn check(sent: &str, only_adds: bool) {
+        let has_tunnel = |vni: &str| vni == "100017";
+        assert_eq!(only_adds_segments(sent, HELD, &has_tunnel), only_adds, "{sent}");
+    }
+
+    #[test]
+    fn only_segments_that_have_no_tunnel_are_told_before_the_table_is_in_force() {
+        let segment = "  exit-vni\n  vni 100018\n   rd 10.255.0.1:18\n  exit-vni\n";
+        let with_segment = HELD.replace("  exit-vni\n", segment);
+        check(&with_segment, true);
+        check(HELD, false);
+        check(&HELD.replace("100017", "100018"), false);
+        check(
+            &HELD.replace("rd 10.255.0.1:17\n", "rd 10.255.0.1:17\n   route-target import 1:2\n"),
+            false,
+        );
+        check(&with_segment.replace("neighbor 10.0.0.1", "neighbor 10.0.0.2"), false);
+        check(&format!("{with_segment}vrf t1\n vni 50001\nexit-vrf\n"), false);
     }
 }

@@ -3,12 +3,14 @@
 //! Takes: artifacts that were judged and found without breach. Gives: a receipt for each.
 //! Never: decides.
 
+mod before;
 mod change;
 pub mod frr;
 pub mod hardware;
 mod line;
 mod linux;
 mod node;
+mod putting;
 mod queues;
 mod requests;
 mod scrub;

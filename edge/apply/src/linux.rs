@@ -2,21 +2,29 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::Duration;
 
-use filter::{Kernel, Limits, Settings};
-use model::{Dialect, Generation, Port};
+use filter::{Kernel, Settings};
+use model::{Dialect, Generation};
 use observe::{Found, Place, Spaces, Trouble};
 use read::Difference;
 
+use crate::before::{self, Before};
 use crate::change::{Change, vrf_of};
 use crate::line::{Extra, Line};
+use crate::putting::{Putting, numbers, put};
 use crate::state::State;
 use crate::{Counted, Node, NodeError, Outcome, Sent, frr, vrf};
 
 /// How often is looked again at what became of a change. Some things take others with them, so
 /// that the second look finds something; a third was never needed.
 const ROUNDS: usize = 4;
+
+/// So many bytes a node's policy may have at first: every look reads all of them. It gets more room
+/// when it needs it.
+const BLOCK_BYTES: u32 = 1 << 17;
 
 /// A Linux tunnel endpoint or router: a leaf, a spine, a host, a DPU.
 pub struct Linux {
@@ -42,19 +50,6 @@ impl Linux {
         self.spaces.look().map_err(at("look at the node"))
     }
 
-    /// What it holds in one dialect.
-    fn said(&self, dialect: Dialect, found: &Found) -> Result<String, NodeError> {
-        match dialect {
-            Dialect::Linux => Ok(found.linux()),
-            Dialect::Table => {
-                let table = found.table(&self.place).map_err(at("read the table"))?;
-                Ok(table.unwrap_or_default())
-            }
-            Dialect::Frr => observe::frr(&self.place.frr).map_err(at("ask FRR")),
-            _ => Ok(String::new()),
-        }
-    }
-
     /// The packet program, loaded and closed if it was not there.
     fn kernel(&mut self) -> Result<&mut Kernel, NodeError> {
         let failed = at("load the packet program");
@@ -63,7 +58,8 @@ impl Linux {
                 Err(filter::Fault::NotLoaded { .. }) => {
                     // What a load that was cut short left behind.
                     let _ = std::fs::remove_dir_all(&self.place.filter);
-                    Kernel::load(&self.place.filter, &Settings::default())
+                    let settings = Settings { block_bytes: BLOCK_BYTES, ..Settings::default() };
+                    Kernel::load(&self.place.filter, &settings)
                 }
                 opened => opened,
             };
@@ -86,12 +82,11 @@ impl Linux {
 
 impl Node for Linux {
     fn held(&mut self) -> Result<Vec<(Dialect, String)>, NodeError> {
-        let found = self.look()?;
         let dialects: Vec<Dialect> = match self.state.sent() {
             Some(sent) => sent.texts.iter().map(|(dialect, _)| *dialect).collect(),
             None => vec![Dialect::Frr, Dialect::Linux, Dialect::Table],
         };
-        dialects.into_iter().map(|dialect| Ok((dialect, self.said(dialect, &found)?))).collect()
+        before::look(&self.place, &mut self.spaces, &dialects).map(|(_, held)| held)
     }
 
     fn sent(&self) -> Option<&Sent> {
@@ -118,21 +113,20 @@ impl Node for Linux {
             return Ok(dialects().map(|dialect| (dialect, Outcome::Stale { theirs })).collect());
         }
         self.after = None;
-        let before = self.before(sent)?;
+        self.was_interrupted = self.state.sent().is_some() && !self.state.is_complete();
+        let before = self.begin(sent)?;
         let outcome = |dialect| match before.differing.contains(&dialect) {
             true => Outcome::Held,
             false => Outcome::Unchanged,
         };
         let outcomes = dialects().map(|dialect| (dialect, outcome(dialect))).collect();
-        self.was_interrupted = self.state.sent().is_some() && !self.state.is_complete();
         if before.differing.is_empty() && !self.was_interrupted {
-            if self.state.sent() != Some(sent) {
-                self.state.begin(sent)?;
+            if !self.state.is_complete() {
                 self.state.complete()?;
             }
             return Ok(outcomes);
         }
-        step("write down what was sent");
+        step("mark as incomplete");
         self.state.begin(sent)?;
         self.make_so(sent, before, step)?;
         step("mark as complete");
@@ -195,33 +189,20 @@ impl Node for Linux {
     }
 }
 
-/// How a node was before a change.
-struct Before {
-    found: Found,
-    /// The dialects in which it held something else.
-    differing: BTreeSet<Dialect>,
-    /// What FRR held; none if VRFs come or go, because it then changes by itself.
-    frr: Option<String>,
-}
-
 impl Linux {
-    fn before(&mut self, sent: &Sent) -> Result<Before, NodeError> {
-        let found = self.look()?;
-        let mut before = Before { found, differing: BTreeSet::new(), frr: None };
-        let mut vrfs_stay = true;
-        for (dialect, text) in &sent.texts {
-            let held = self.said(*dialect, &before.found)?;
-            let left = differences(*dialect, text, &held);
-            vrfs_stay &= !left.iter().any(|difference| difference.statement.starts_with("vrf "));
-            if !left.is_empty() {
-                before.differing.insert(*dialect);
-            }
-            if *dialect == Dialect::Frr {
-                before.frr = Some(held);
-            }
+    /// Looks how the node is and writes down what it was sent, both at once because a disk takes as
+    /// long as a look. Nothing is done before both have ended.
+    fn begin(&mut self, sent: &Sent) -> Result<Before, NodeError> {
+        let Self { place, spaces, state, .. } = self;
+        if state.sent() == Some(sent) {
+            return Before::of(place, spaces, sent);
         }
-        before.frr.take_if(|_| !vrfs_stay);
-        Ok(before)
+        thread::scope(|scope| {
+            let writing = scope.spawn(|| state.begin(sent));
+            let before = Before::of(place, spaces, sent);
+            writing.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            before
+        })
     }
 
     /// Deny first, allow last; ports stay down.
@@ -231,7 +212,7 @@ impl Linux {
         before: Before,
         step: &mut dyn FnMut(&str),
     ) -> Result<(), NodeError> {
-        let Before { mut found, differing, frr } = before;
+        let Before { found: before, differing, frr } = before;
         let has = |dialect| sent.texts.iter().any(|(spoken, _)| *spoken == dialect);
         let linux = text(sent, Dialect::Linux);
         let wanted = wanted(linux)?;
@@ -241,22 +222,41 @@ impl Linux {
             self.kernel()?;
             Kernel::sweep(&self.place.filter).map_err(at("sweep the packet program's links"))?;
             step("judge the uplinks");
-            self.change(&found, &wanted, "judge the uplinks", |change| change.attach_uplinks())?;
+            self.change(&before, &wanted, "judge the uplinks", |change| change.attach_uplinks())?;
         }
-        if has(Dialect::Table) {
-            self.put(sent, &found, step)?;
+        let place = self.place.clone();
+        let linked = thread::scope(|scope| {
+            let mut way =
+                Way { sent, wanted: &wanted, putting: Putting::default(), frr, told: None };
+            if differing.contains(&Dialect::Table) {
+                step("put the table");
+                self.kernel()?;
+                way.putting = Putting::begin(scope, || put(&place, sent, &before));
+            }
+            let linked = match has(Dialect::Linux) {
+                true => self.link(&mut way, &before, step)?,
+                false => Linked::default(),
+            };
+            way.putting.end(&mut self.kernel)?;
+            Ok((linked, way.frr, way.told))
+        });
+        if linked.is_err() {
+            self.kernel = None; // the table may have made room by programs that nobody took over
         }
-        let mut fresh = BTreeSet::new();
-        if has(Dialect::Linux) {
-            (fresh, found) = self.link(sent, &wanted, found, step)?;
-        }
+        let (Linked { fresh, found }, frr, became) = linked?;
+        let found = found.unwrap_or(before);
         if has(Dialect::Frr) && (differing.contains(&Dialect::Frr) || has(Dialect::Linux)) {
-            step("tell FRR");
-            let became = self.tell_frr(text(sent, Dialect::Frr), frr.as_deref());
-            let failed = |error: Box<dyn Error>| told("tell FRR", &*error);
+            let became = match became {
+                Some(became) => became,
+                None => {
+                    step("tell FRR");
+                    let became = self.tell_frr(text(sent, Dialect::Frr), frr.as_deref());
+                    became.map_err(|error| told("tell FRR", &*error))?
+                }
+            };
             // The daemons hear of neighbours when those change, and forget what came before they
             // knew its segment. Neighbours that they know are left alone: their routes would flap.
-            let forgot = became.map_err(failed)?.forgot || self.was_interrupted;
+            let forgot = became.forgot || self.was_interrupted;
             let is_unheard = |master: &str| forgot || fresh.contains(master);
             if forgot || !fresh.is_empty() {
                 step("announce");
@@ -287,48 +287,30 @@ impl Linux {
         }
     }
 
-    /// Puts the table in force. A port is found wherever it is.
-    fn put(
-        &mut self,
-        sent: &Sent,
-        found: &Found,
-        step: &mut dyn FnMut(&str),
-    ) -> Result<(), NodeError> {
-        let table = text(sent, Dialect::Table);
-        let held = self.said(Dialect::Table, found)?;
-        if differences(Dialect::Table, table, &held).is_empty() {
-            return Ok(());
-        }
-        step("put the table");
-        let generation = sent.generation;
-        let number = |port: &Port| found.interface(&port.to_string()).map(|(_, index)| index);
-        let put = self.kernel()?.put(table, generation, &number, &Limits::default());
-        put.map(drop).map_err(at("put the table"))
-    }
-
-    /// Undoes and does what differs, and looks again until nothing does. Gives the bridges that
-    /// have new neighbours, and what was seen last.
+    /// Undoes and does what differs, and looks again until nothing does.
     fn link(
         &mut self,
-        sent: &Sent,
-        wanted: &[Line<'_>],
-        mut found: Found,
+        way: &mut Way<'_, '_>,
+        before: &Found,
         step: &mut dyn FnMut(&str),
-    ) -> Result<(BTreeSet<String>, Found), NodeError> {
-        let text = text(sent, Dialect::Linux);
+    ) -> Result<Linked, NodeError> {
+        let text = text(way.sent, Dialect::Linux);
         let mut left = Vec::new();
-        let mut fresh = BTreeSet::new();
+        let mut linked = Linked::default();
         for _ in 0..ROUNDS {
-            let held = found.linux();
-            left = differences(Dialect::Linux, text, &held);
+            let found = linked.found.as_ref().unwrap_or(before);
+            left = differences(Dialect::Linux, text, &found.linux());
             if left.iter().all(is_later) {
                 // A port that got another number in its new namespace has to be known by it.
-                self.put(sent, &found, step)?;
-                return Ok((fresh, found));
+                if numbers(way.wanted, found) != numbers(way.wanted, before) {
+                    step("put the table again");
+                    self.kernel = Some(put(&self.place, way.sent, found)?);
+                }
+                return Ok(linked);
             }
-            fresh.extend(new_neighbours(&left).map(str::to_owned));
-            self.round(&left, wanted, &found, step)?;
-            found = self.look()?;
+            linked.fresh.extend(new_neighbours(&left).map(str::to_owned));
+            self.round(&left, way, found, step)?;
+            linked.found = Some(self.look()?);
         }
         left.retain(|difference| !is_later(difference));
         let first = left.first().map(|difference| {
@@ -341,10 +323,11 @@ impl Linux {
     fn round(
         &mut self,
         left: &[Difference],
-        wanted: &[Line<'_>],
+        way: &mut Way<'_, '_>,
         found: &Found,
         step: &mut dyn FnMut(&str),
     ) -> Result<(), NodeError> {
+        let wanted = way.wanted;
         let missing = left.iter().filter(|difference| difference.is_missing);
         let missing: Vec<Line<'_>> =
             missing.map(|difference| line(&difference.statement)).collect::<Result<_, _>>()?;
@@ -381,15 +364,60 @@ impl Linux {
         self.change(found, wanted, "make bridges and tunnels", |change| {
             change.make_links(&missing)
         })?;
+        self.tell_of_segments(way, found, step)?;
+        // From here on something is let through.
+        way.putting.end(&mut self.kernel)?;
         step("bring ports");
-        self.change(found, wanted, "bring ports", |change| change.bring_ports(&missing))?;
+        let mut has_moved = false;
+        self.change(found, wanted, "bring ports", |change| {
+            has_moved = change.bring_ports(&missing)?;
+            Ok(())
+        })?;
         step("join");
-        let after = self.look()?;
-        self.change(&after, wanted, "join", |change| change.join(&missing, &after))?;
+        let looked;
+        let mut after = found;
+        // Only a port that moved may have another number than is known; and if somebody made
+        // something meanwhile, it is looked for.
+        if has_moved || self.join(found, &missing, wanted).is_err() {
+            looked = self.look()?;
+            after = &looked;
+            self.join(after, &missing, wanted)?;
+        }
         if missing.iter().any(|line| matches!(line, Line::Queues { .. } | Line::Queue { .. })) {
             step("make queues");
-            self.change(&after, wanted, "make queues", |change| change.make_queues(&missing))?;
+            self.change(after, wanted, "make queues", |change| change.make_queues(&missing))?;
         }
+        Ok(())
+    }
+
+    fn join(
+        &mut self,
+        found: &Found,
+        missing: &[Line<'_>],
+        wanted: &[Line<'_>],
+    ) -> Result<(), NodeError> {
+        self.change(found, wanted, "join", |change| change.join(missing))
+    }
+
+    /// Tells FRR of segments before their tunnels are up, if nothing else is to be told: it would
+    /// announce them with targets of its own making first. A segment without a tunnel lets nothing
+    /// through, so that this need not wait for the table.
+    fn tell_of_segments(
+        &mut self,
+        way: &mut Way<'_, '_>,
+        found: &Found,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<(), NodeError> {
+        let Some(held) = way.frr.take() else { return Ok(()) };
+        let text = text(way.sent, Dialect::Frr);
+        let has_tunnel = |vni: &str| found.interface(&format!("vx{vni}")).is_some();
+        if !frr::only_adds_segments(text, &held, &has_tunnel) {
+            way.frr = Some(held);
+            return Ok(());
+        }
+        step("tell FRR of segments");
+        let became = frr::hold_instead(&self.place.frr, text, &held);
+        way.told = Some(became.map_err(|error| told("tell FRR of segments", &error))?);
         Ok(())
     }
 
@@ -452,6 +480,26 @@ impl Linux {
     }
 }
 
+/// What a change has to go by, and how far it is.
+struct Way<'a, 'scope> {
+    sent: &'a Sent,
+    wanted: &'a [Line<'a>],
+    putting: Putting<'scope>,
+    /// What FRR is known to hold.
+    frr: Option<String>,
+    /// What became of FRR, if it was told already.
+    told: Option<frr::Held>,
+}
+
+/// What linking came to.
+#[derive(Default)]
+struct Linked {
+    /// The bridges that have new neighbours.
+    fresh: BTreeSet<String>,
+    /// What was seen last; none if nothing had to be done.
+    found: Option<Found>,
+}
+
 /// The bridges of neighbours that are missing.
 fn new_neighbours(left: &[Difference]) -> impl Iterator<Item = &str> {
     let missing = left.iter().filter(|difference| difference.is_missing);
@@ -465,7 +513,7 @@ fn is_later(difference: &Difference) -> bool {
 }
 
 /// What differs and is ours to change: a port that is down waits to be started, or for its cable.
-fn differences(dialect: Dialect, sent: &str, held: &str) -> Vec<Difference> {
+pub(crate) fn differences(dialect: Dialect, sent: &str, held: &str) -> Vec<Difference> {
     if dialect != Dialect::Linux {
         return read::differences(dialect, sent, held);
     }
@@ -510,7 +558,7 @@ fn is_at_home(tunnel: &str, wanted: &[Line<'_>], found: &Found) -> bool {
     planned.is_some() && found.interface(tunnel).map(|(vrf, _)| vrf) == Some(planned)
 }
 
-fn text(sent: &Sent, dialect: Dialect) -> &str {
+pub(crate) fn text(sent: &Sent, dialect: Dialect) -> &str {
     let found = sent.texts.iter().find(|(spoken, _)| *spoken == dialect);
     found.map_or("", |(_, text)| text)
 }
@@ -536,7 +584,7 @@ fn extra(text: &str) -> Result<Extra<'_>, NodeError> {
     })
 }
 
-fn at<E: Error>(step: &str) -> impl Fn(E) -> NodeError {
+pub(crate) fn at<E: Error>(step: &str) -> impl Fn(E) -> NodeError {
     move |error| told(step, &error)
 }
 

@@ -32,6 +32,9 @@ const TOS_INHERIT: u8 = 1;
 /// An entry that was set and does not age: `NUD_NOARP | NUD_REACHABLE` (linux/neighbour.h).
 const STATIC: NeighbourState = NeighbourState::Other(0x42);
 
+/// Groups of links that are removed together are numbered from here: nobody else's group.
+const GROUPS: u32 = 1 << 30;
+
 /// What the kernel says of things that are not there, each in its own way.
 const GONE: &[i32] = &[ENODEV, ENOENT, ESRCH, EADDRNOTAVAIL];
 const GONE_OR_OUT: &[i32] = &[ENODEV, ENOENT, ESRCH, EADDRNOTAVAIL, EOPNOTSUPP];
@@ -156,9 +159,28 @@ pub(crate) fn move_to(name: &str, index: u32, namespace: &File) -> Request {
     request(format!("move {name}"), RouteNetlinkMessage::SetLink(link), 0, GONE)
 }
 
-pub(crate) fn remove_link(name: &str, index: u32) -> Request {
-    let message = RouteNetlinkMessage::DelLink(link(index));
-    request(format!("remove {name}"), message, 0, GONE)
+/// Removes links of one namespace. Several become a group first, by the number of the first, and go
+/// at once: each by itself would keep everybody else from changing a link for grace periods.
+pub(crate) fn remove_links(links: &[(&str, u32)]) -> Vec<Request> {
+    let (name, index) = match *links {
+        [] => return Vec::new(),
+        [(name, index)] => {
+            let message = RouteNetlinkMessage::DelLink(link(index));
+            return vec![request(format!("remove {name}"), message, 0, GONE)];
+        }
+        [first, ..] => first,
+    };
+    let group = LinkAttribute::Group(GROUPS + index);
+    let join = |(name, index): &(&str, u32)| {
+        let mut link = link(*index);
+        link.attributes.push(group.clone());
+        request(format!("prepare to remove {name}"), RouteNetlinkMessage::SetLink(link), 0, GONE)
+    };
+    let mut all = link(0);
+    all.attributes.push(group.clone());
+    let what = format!("remove {name} and {} more", links.len() - 1);
+    let remove = request(what, RouteNetlinkMessage::DelLink(all), 0, GONE);
+    links.iter().map(join).chain([remove]).collect()
 }
 
 pub(crate) fn add_address(index: u32, address: IpAddr, prefix: u8) -> Request {

@@ -55,9 +55,11 @@ impl Kernel {
     }
 }
 
-/// Takes a program off an interface, if it is there.
+/// Takes a program off an interface, if it is there. Without its name alone it would go a moment
+/// later, and whoever attaches it anew meanwhile would be refused.
 pub(crate) fn take_off(place: &Path, hook: &str, interface: u32) -> Result<(), Fault> {
     let path = place.join(format!("{hook}-{interface}"));
+    let _ = sys::detach(&path); // there is no such link, or no such interface any more
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file(&path)(error)),
         _ => Ok(()),

@@ -19,6 +19,7 @@ const OBJ_PIN: libc::c_long = 6;
 const OBJ_GET: libc::c_long = 7;
 const MAP_GET_FD_BY_ID: libc::c_long = 14;
 const OBJ_GET_INFO_BY_FD: libc::c_long = 15;
+const LINK_DETACH: libc::c_long = 34;
 const ARRAY: u32 = 2;
 const ARRAY_OF_MAPS: u32 = 12;
 const MMAPABLE: u32 = 1 << 10;
@@ -121,12 +122,7 @@ impl About {
 
 /// What the kernel says about what has this name in the BPF file system.
 pub(crate) fn about(path: &Path) -> io::Result<About> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let mut arguments = Arguments::default();
-    arguments.put_u64(0, path.as_ptr() as u64);
-    let descriptor = call(OBJ_GET, &mut arguments)?;
-    // SAFETY: the kernel gave this descriptor to us just now, and to nobody else.
-    let object = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    let object = named(path)?;
     let mut about = About([0; 32]);
     let mut arguments = Arguments::default();
     arguments.put_u32(0, object.as_raw_fd().cast_unsigned());
@@ -134,6 +130,24 @@ pub(crate) fn about(path: &Path) -> io::Result<About> {
     arguments.put_u64(8, about.0.as_mut_ptr() as u64);
     call(OBJ_GET_INFO_BY_FD, &mut arguments)?;
     Ok(about)
+}
+
+/// Takes a link's program off its interface. When this returns, it is off; the name stays.
+pub(crate) fn detach(path: &Path) -> io::Result<()> {
+    let link = named(path)?;
+    let mut arguments = Arguments::default();
+    arguments.put_u32(0, link.as_raw_fd().cast_unsigned());
+    call(LINK_DETACH, &mut arguments).map(drop)
+}
+
+/// What has this name in the BPF file system.
+fn named(path: &Path) -> io::Result<OwnedFd> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let mut arguments = Arguments::default();
+    arguments.put_u64(0, path.as_ptr() as u64);
+    let descriptor = call(OBJ_GET, &mut arguments)?;
+    // SAFETY: the kernel gave this descriptor to us just now, and to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// Reads or writes the element with key 0; `value` points to as many bytes as the map's value has.

@@ -21,12 +21,35 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What each of them says in the same words (names and versions) stands there once; what says
 /// nothing (empty lines, empty comments, headings) not at all. Nothing else is hidden.
 pub fn frr(folder: &Path) -> Result<String, VtyTrouble> {
-    let mut text = String::new();
-    let mut names = BTreeSet::new();
-    for mut vty in Vty::open_all(folder)? {
-        append(&vty.say("show running-config")?, &mut names, &mut text);
+    Asked::of(folder)?.heard()
+}
+
+/// All daemons, asked for their running configuration at once: each writes its answer while we do
+/// something else.
+#[derive(Debug)]
+pub struct Asked(Vec<Vty>);
+
+impl Asked {
+    const QUESTION: &str = "show running-config";
+
+    /// Asks the daemons whose sockets stand in the folder.
+    pub fn of(folder: &Path) -> Result<Self, VtyTrouble> {
+        let mut all = Vty::open_all(folder)?;
+        for vty in &mut all {
+            vty.send(Self::QUESTION).map_err(|source| vty.silent(source))?;
+        }
+        Ok(Self(all))
     }
-    Ok(text)
+
+    /// What they answered, as [`frr`] gives it.
+    pub fn heard(self) -> Result<String, VtyTrouble> {
+        let mut text = String::new();
+        let mut names = BTreeSet::new();
+        for mut vty in self.0 {
+            append(&vty.answer_to(Self::QUESTION)?, &mut names, &mut text);
+        }
+        Ok(text)
+    }
 }
 
 /// The VRFs whose namespaces or devices zebra knows, so that links may be put into them: those
@@ -109,8 +132,13 @@ impl Vty {
 
     /// Says a command, and gives the answer if the daemon did as told.
     pub fn say(&mut self, command: &str) -> Result<String, VtyTrouble> {
-        let answer = self.send(command).and_then(|()| self.hear());
-        let (said, status) = answer.map_err(|source| self.silent(source))?;
+        self.send(command).map_err(|source| self.silent(source))?;
+        self.answer_to(command)
+    }
+
+    /// The answer to the command that was sent last, if the daemon did as told.
+    fn answer_to(&mut self, command: &str) -> Result<String, VtyTrouble> {
+        let (said, status) = self.hear().map_err(|source| self.silent(source))?;
         if status == 0 {
             return Ok(said);
         }

@@ -16,7 +16,7 @@ mod trouble;
 mod watch;
 
 pub use door::{Door, Request, own_namespace, run_inside};
-pub use frr::{DAEMONS, Refusal, Vty, VtyTrouble, frr, known_vrfs};
+pub use frr::{Asked, DAEMONS, Refusal, Vty, VtyTrouble, frr, known_vrfs};
 pub use place::Place;
 pub use queues::{
     CLASSES, HTB_CEIL64, HTB_CLASS, HTB_INIT, HTB_RATE64, LINK_CLASS, WAITING, class_words,

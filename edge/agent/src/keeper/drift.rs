@@ -83,11 +83,17 @@ impl Keeper {
         }
     }
 
-    /// Ports that wait for their start are down, and that is as it should be.
-    fn differing(&self, sent: &Sent, held: &Texts) -> Vec<Differing> {
+    /// Ports that wait for their start are down, and so are those that were just opened: that is as
+    /// it should be. Whether the latter carry is looked at again.
+    fn differing(&mut self, sent: &Sent, held: &Texts) -> Vec<Differing> {
         let mut differences = differing(sent, held);
-        if self.record.started != Some(sent.generation) {
+        let is_started = self.record.started == Some(sent.generation);
+        if !is_started || Instant::now() < self.settle_until {
+            let before = differences.len();
             forgive_waiting(&mut differences);
+            if is_started && differences.len() < before {
+                self.look_at = self.look_at.min(self.settle_until);
+            }
         }
         differences
     }
@@ -120,9 +126,12 @@ impl Keeper {
         self.drift.retry_at.is_some_and(|at| at <= Instant::now())
     }
 
-    /// Holds again what was sent, and looks whether that helped.
+    /// Holds again what was sent, and looks whether that helped. Ports that are down are only opened.
     fn repair(&mut self, sent: &Sent) {
-        let mended = self.make(sent).and_then(|_| self.start_again(sent));
+        let mut others = self.drift.seen.clone();
+        forgive_waiting(&mut others);
+        let made = if others.is_empty() { Ok(()) } else { self.make(sent).map(drop) };
+        let mended = made.and_then(|()| self.start_again(sent));
         let held = mended.and_then(|()| self.node.held());
         let (left, trouble) = match held {
             Ok(held) => {

@@ -1,5 +1,7 @@
 //! What somebody changes behind an agent's back.
 
+use std::time::{Duration, SystemTime};
+
 use agent::{Event, Gate, News, OnDrift, Wish};
 use model::Dialect;
 
@@ -15,6 +17,18 @@ fn begin(on_drift: OnDrift) -> (Stage, Plans, agent::Fleet, Ear) {
     let ear = Ear::to(&fleet);
     ear.first("leaf-1");
     (stage, plans, fleet, ear)
+}
+
+/// Takes the cables of leaf-1's ports out.
+fn unplug(stage: &Stage) {
+    stage.node("leaf-1").edit(Dialect::Linux, |text| {
+        let is_port = |line: &&str| line.starts_with("link ");
+        let lines = text.lines().map(|line| match is_port(&line) {
+            true => format!("{line} down\n"),
+            false => format!("{line}\n"),
+        });
+        *text = lines.collect();
+    });
 }
 
 /// Opens leaf-1 to another tenant's routes.
@@ -100,6 +114,27 @@ fn a_drift_that_cannot_be_repaired_says_why_and_is_tried_again() {
     ear.news("leaf-1", |news| mended(news).filter(|(is_sound, _)| *is_sound));
     let held = stage.node("leaf-1").text(Dialect::Frr).unwrap();
     assert_eq!(held, plans.text(0, "leaf-1", Dialect::Frr));
+}
+
+#[test]
+fn a_port_that_is_down_is_told_when_it_had_time_to_come_up_and_nothing_is_held_anew() {
+    let began = SystemTime::now();
+    let (stage, _plans, _fleet, ear) = begin(OnDrift::Repair);
+    let writes = stage.node("leaf-1").writes();
+    unplug(&stage);
+    let at_ms = ear.news("leaf-1", |news| match news {
+        News::Drift { at_ms, .. } => Some(at_ms),
+        _ => None,
+    });
+    let time_to_settle = Duration::from_millis(500);
+    let told = SystemTime::UNIX_EPOCH + Duration::from_millis(at_ms + 1);
+    assert!(told >= began + time_to_settle, "{:?}", told.duration_since(began));
+    let left = ear.news("leaf-1", |news| match news {
+        News::Mended { left, .. } => Some(left),
+        _ => None,
+    });
+    assert!(left.iter().all(|one| one.statement.starts_with("link ")), "{left:#?}");
+    assert_eq!((left.is_empty(), stage.node("leaf-1").writes()), (false, writes));
 }
 
 #[test]
