@@ -252,7 +252,7 @@ impl Linux {
         }
         if has(Dialect::Frr) && (differing.contains(&Dialect::Frr) || has(Dialect::Linux)) {
             step("tell FRR");
-            let became = self.tell_frr(text(sent, Dialect::Frr), frr.as_deref());
+            let became = self.tell_frr(text(sent, Dialect::Frr), frr.as_deref(), step);
             let failed = |error: Box<dyn Error>| told("tell FRR", &*error);
             // The daemons hear of neighbours when those change, and forget what came before they
             // knew its segment. Neighbours that they know are left alone: their routes would flap.
@@ -272,10 +272,16 @@ impl Linux {
 
     /// Makes FRR hold this. A daemon that missed how a VRF lost its VNI, because the namespace was
     /// gone too early, gets it back for a moment.
-    fn tell_frr(&mut self, text: &str, held: Option<&str>) -> Result<frr::Held, Box<dyn Error>> {
+    fn tell_frr(
+        &mut self,
+        text: &str,
+        held: Option<&str>,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<frr::Held, Box<dyn Error>> {
+        let folder = &self.place.frr;
         let became = match held {
-            Some(held) => frr::hold_instead(&self.place.frr, text, held),
-            None => frr::hold(&self.place.frr, text),
+            Some(held) => frr::hold_instead(folder, text, held, step),
+            None => frr::hold_instead(folder, text, &observe::frr(folder)?, step),
         };
         match became {
             Err(frr::Trouble::Stuck { vrf, .. }) => {
