@@ -33,6 +33,11 @@ struct Paper {
 }
 
 impl Documents {
+    /// These.
+    pub(crate) const fn of(files: Vec<PathBuf>) -> Self {
+        Self { files }
+    }
+
     /// Reads and checks all of them together.
     pub(crate) fn load(&self) -> Result<Intent, Stop> {
         let mut papers = Vec::new();

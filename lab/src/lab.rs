@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use intent::{Intent, Source};
-use model::{Fleet, Service};
+use model::Fleet;
 use nix::sys::signal::Signal;
 use plan::{Ledger, Plan};
 
 use crate::folder::Folder;
+use crate::probe::Crowd;
 use crate::process::{self, Process};
 use crate::spec::Spec;
 use crate::workload::Workload;
@@ -21,8 +22,7 @@ pub struct Lab {
     pub(crate) folder: Folder,
     /// The built `bulkhead`, which the agents are.
     pub(crate) program: PathBuf,
-    pub(crate) plan: Arc<Plan>,
-    workloads: Vec<Workload>,
+    crowd: Crowd,
 }
 
 impl Lab {
@@ -64,8 +64,7 @@ impl Lab {
     }
 
     pub(crate) fn over(folder: Folder, program: PathBuf, plan: Plan) -> Self {
-        let workloads = Workload::all(&plan);
-        Self { folder, program, plan: Arc::new(plan), workloads }
+        Self { folder, program, crowd: Crowd::of(Arc::new(plan)) }
     }
 
     /// What it is called.
@@ -107,29 +106,25 @@ impl Lab {
     /// What its devices should hold, as far as its log and documents say.
     #[must_use]
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        self.crowd.plan()
     }
 
     /// Its switches, by name.
     #[must_use]
     pub fn devices(&self) -> Vec<String> {
-        self.plan.fleet.switches.iter().map(|switch| switch.name.to_string()).collect()
+        self.plan().fleet.switches.iter().map(|switch| switch.name.to_string()).collect()
     }
 
     /// The endpoints of its jobs.
     #[must_use]
     pub fn workloads(&self) -> &[Workload] {
-        &self.workloads
+        self.crowd.workloads()
     }
 
-    /// Every service that two of its jobs agreed on.
+    /// The endpoints of its jobs, and who of them may reach whom.
     #[must_use]
-    pub fn services(&self) -> Vec<Service> {
-        let mut services: Vec<Service> =
-            self.plan.owners().consents.iter().map(|consent| consent.service).collect();
-        services.sort_by_key(|service| (service.protocol, service.port));
-        services.dedup();
-        services
+    pub fn crowd(&self) -> &Crowd {
+        &self.crowd
     }
 
     /// Does this inside the namespaces of a device, or inside the network namespace of a
@@ -159,7 +154,7 @@ impl Lab {
             return Ok(path);
         }
         let mut known = self.devices();
-        known.extend(self.workloads.iter().map(|workload| workload.name.clone()));
+        known.extend(self.workloads().iter().map(|workload| workload.name.clone()));
         Err(Trouble::Unknown { wanted: inhabitant.to_owned(), known: known.join(", ") })
     }
 
@@ -176,7 +171,7 @@ impl Lab {
     /// # Errors
     /// If one does not take it.
     pub fn dress(&self) -> Result<(), Trouble> {
-        up::dress(&self.folder, &self.workloads)
+        up::dress(&self.folder, self.workloads())
     }
 
     /// How many BGP sessions of a device stand, and how many cables it has for them.
@@ -184,7 +179,7 @@ impl Lab {
     pub fn sessions(&self, device: &str) -> (usize, usize) {
         let sessions = converged::sessions(&self.folder, device);
         let standing = sessions.iter().filter(|(_, stands)| *stands).count();
-        (standing, converged::wanted(&self.plan.fleet, device))
+        (standing, converged::wanted(&self.plan().fleet, device))
     }
 
     /// What runs on a device of all that was started there.

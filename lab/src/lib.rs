@@ -20,9 +20,10 @@ mod trouble;
 mod up;
 mod workload;
 
+pub use agent::{Family, Way};
 pub use fault::{Broken, Fault, NotAFault};
 pub use lab::Lab;
-pub use probe::{Family, Probe, Seen, Way};
+pub use probe::{Crowd, DroppedAt, Probe, Seen};
 pub use spec::Spec;
 pub use trouble::Trouble;
 pub use workload::Workload;

@@ -161,14 +161,14 @@ fn permit(side: &str, own: (&str, &str), peer: (&str, &str), service: &str) -> S
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a lab that is refused ends the test")]
 
     use super::*;
     use intent::Source;
     use plan::Ledger;
 
-    fn planned(leaves: u16, spines: u16, tenants: u16) -> plan::Plan {
+    pub(crate) fn planned(leaves: u16, spines: u16, tenants: u16) -> plan::Plan {
         let spec = Spec { name: "lab".into(), leaves, spines, tenants, program: PathBuf::new() };
         let documents = spec.documents();
         let sources: Vec<Source<'_>> =

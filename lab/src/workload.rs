@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use model::JobName;
+use model::{Dialect, JobName};
 use plan::Plan;
 use wire::Mac;
 
@@ -24,6 +24,8 @@ pub struct Workload {
     pub twin: Ipv6Addr,
     /// Its Ethernet address.
     pub mac: Mac,
+    /// Whether a packet program judges it there, so that an agent can send in its name.
+    pub has_filter: bool,
     gateways: [(IpAddr, u8); 2],
 }
 
@@ -50,6 +52,7 @@ impl Workload {
                     address: seat.address,
                     twin: twin(seat.address),
                     mac: seat.mac,
+                    has_filter: plan.fleet.network_dialects(group.device).contains(&Dialect::Table),
                     gateways: [
                         (net.gateway.into(), prefix),
                         (twin(net.gateway).into(), prefix + 96),

@@ -11,7 +11,8 @@ const COMPILER: &str = "clang-14";
 const STRIP: &str = "llvm-strip-14";
 
 /// Every program, with the object users get.
-const PROGRAMS: [(&str, &str); 2] = [("filter.bpf.c", "filter.o"), ("bench.bpf.c", "bench.o")];
+const PROGRAMS: [(&str, &str); 3] =
+    [("filter.bpf.c", "filter.o"), ("bench.bpf.c", "bench.o"), ("probe.bpf.c", "probe.o")];
 
 /// Compiles the programs and keeps what comes out, or only compares it with what is kept.
 pub(crate) fn run(check: bool) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::{Address, Changes, Identity, Memory, Terms};
+use agent::{Address, Changes, Identity, Memory, Station, Terms};
 use apply::{Linux, Node, NodeError};
 use clap::{Args, Subcommand};
 use observe::{Place, Watch};
@@ -114,7 +114,10 @@ impl Serve {
         let identity = Identity::open(&self.identity)?;
         let terms = Terms { lease: self.lease.0, state: self.own_state(), ..Terms::default() };
         let (node, changes) = self.node()?;
-        let agent = agent::Agent::open(identity, node, Some(changes), terms)?;
+        let mut agent = agent::Agent::open(identity, node, Some(changes), terms)?;
+        if !self.rehearse {
+            agent = agent.with_station(Station::new(self.place()));
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             let listener = self.listen.listen().await?;
@@ -139,14 +142,18 @@ impl Serve {
             let memory = Memory::default();
             return Ok((Box::new(memory.node()), Box::new(memory.changes())));
         }
-        let place = Place {
+        let place = self.place();
+        let watch = Watch::begin(&place)?;
+        Ok((Box::new(Linux::open(place).map_err(NoNode)?), Box::new(Told(watch))))
+    }
+
+    fn place(&self) -> Place {
+        Place {
             frr: self.frr.clone(),
             filter: self.filter.clone(),
             vrfs: self.vrfs.clone(),
             state: self.state.clone(),
-        };
-        let watch = Watch::begin(&place)?;
-        Ok((Box::new(Linux::open(place).map_err(NoNode)?), Box::new(Told(watch))))
+        }
     }
 
     fn own_state(&self) -> Option<PathBuf> {

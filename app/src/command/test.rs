@@ -1,24 +1,33 @@
 //! Real packets, to see that the network does what the plan says.
 
+mod answer;
 mod matrix;
 
-use std::io::{self, Write};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, Subcommand, ValueEnum};
-use lab::{Family, Probe, Seen, Way};
-use serde::Serialize;
+use lab::{Crowd, Family, Probe, Seen, Way};
 
 use super::Output;
+use super::ca::CaFolder;
+use crate::documents::Documents;
+use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
-use crate::words::{
-    self, BAD, DIM, Format, GOOD, Table, aside, cell, examples, grouped, painted, plural,
-};
+use crate::state::State;
+use crate::words::{DIM, Format, NOTE, aside, examples, grouped, plural};
+use answer::Outcome;
+
+/// More questions take hours, and say nothing that a part of them does not.
+const MOST: usize = 200_000;
 
 /// Try with real packets what the plan says
 #[derive(Subcommand)]
 #[command(after_help = examples!(
     "bulkhead test connectivity" => "who reaches whom in the lab",
+    "bulkhead test connectivity cluster.yaml" => "who reaches whom in a fleet, through its agents",
 ))]
 pub(crate) enum Test {
     Connectivity(Connectivity),
@@ -28,20 +37,42 @@ pub(crate) enum Test {
 ///
 /// From every workload to every other one: an echo, connections, datagrams and RoCEv2, in IPv4 and
 /// IPv6. Each carries a token, so that workloads of the same address are not taken for each other.
+/// For what does not arrive, the device that dropped it is named, and why.
 /// Exits with 1 if a single one differs from the plan.
+///
+/// With documents, agents ask in the name of the workloads behind their ports, and nobody enters a
+/// workload: the frames are judged as if the workload had sent them, and have a wrong checksum, so
+/// that whoever receives one lets it fall without an answer. Without documents, the workloads of a
+/// lab ask themselves.
 #[derive(Args)]
 #[command(after_help = examples!(
     "bulkhead test connectivity" => "all of it, in the lab called `lab`",
     "bulkhead test connectivity --lab small --only roce --only ipv6" => "a part of it",
-    "bulkhead test connectivity -o json" => "every difference, for programs",
+    "bulkhead test connectivity cluster.yaml" => "a fleet that was applied, through its agents",
+    "bulkhead test connectivity cluster.yaml --sample 2" => "at most two endpoints of each job",
+    "bulkhead test connectivity --drops" => "for each pair, who dropped its packets and why",
+    "bulkhead test connectivity -o json" => "every difference and every drop, for programs",
 ))]
 pub(crate) struct Connectivity {
-    /// In which lab
+    /// The documents of a fleet, as they were applied: files, folders, or `-`
+    #[arg(value_name = "FILES", conflicts_with = "lab")]
+    files: Vec<PathBuf>,
+    /// In which lab, if there are no documents
     #[arg(long, value_name = "NAME", default_value = "lab")]
     lab: String,
     /// Only these; all if there is none
     #[arg(long, value_name = "KIND", value_enum)]
     only: Vec<Kind>,
+    /// At most so many endpoints of each job, spread over its devices
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    sample: Option<u16>,
+    /// Say for each pair which device dropped its packets, and why
+    #[arg(long)]
+    drops: bool,
+    #[command(flatten)]
+    ca: CaFolder,
+    #[command(flatten)]
+    state: State,
     #[command(flatten)]
     output: Output,
 }
@@ -63,15 +94,8 @@ enum Kind {
     Ipv6,
 }
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    workloads: usize,
-    probes: usize,
-    skipped: usize,
-    passed: usize,
-    refused: usize,
-    differing: Vec<&'a Seen>,
-}
+/// What became of some probes.
+type Answers = Result<Vec<Seen>, Stop>;
 
 impl Test {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
@@ -88,16 +112,50 @@ impl Test {
 impl Connectivity {
     fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let begin = Instant::now();
-        let lab = lab::Lab::open(&self.lab)?;
-        let all = lab.probes();
+        let outcome = if self.files.is_empty() {
+            let lab = lab::Lab::open(&self.lab)?;
+            self.ask(lab.crowd(), &mut |part| {
+                let mut seen = lab.probe(part)?;
+                lab.explain(&mut seen)?;
+                Ok(seen)
+            })?
+        } else {
+            let crowd = self.fleet()?;
+            let agents = self.ca.agents()?;
+            self.ask(&crowd, &mut |part| Ok(crowd.survey(&agents, part, &mut |_| {})?))?
+        };
+        let ended = if outcome.is_right() { Ended::Done } else { Ended::Found };
+        outcome.write(self.output.format, self.drops, begin, out)?;
+        Ok(ended)
+    }
+
+    /// The endpoints of the fleet that these documents lead to.
+    fn fleet(&self) -> Result<Crowd, Stop> {
+        let draft = Draft::new(&Documents::of(self.files.clone()), &self.state)?;
+        if !draft.repeats() {
+            aside(format_args!(
+                "{NOTE}Not applied{NOTE:#}: the documents ask for more than the log says was sent. \
+                 What is not in force differs: `bulkhead apply` sends it."
+            ));
+        }
+        Ok(Crowd::of(Arc::new(draft.next.plan)))
+    }
+
+    /// Asks everything in a few parts, so that one sees something move.
+    fn ask(
+        &self,
+        crowd: &Crowd,
+        ask: &mut dyn FnMut(&[Probe]) -> Answers,
+    ) -> Result<Outcome, Stop> {
+        let all = crowd.probes(self.sample.map(usize::from));
         let asked = all.len();
-        let probes: Vec<Probe> = all.into_iter().filter(|probe| self.wants(probe)).collect();
-        let skipped = asked - probes.len();
-        let workloads = lab.workloads().len();
+        let (probes, unasked) = answer::askable(crowd, all);
+        let probes: Vec<Probe> = probes.into_iter().filter(|probe| self.wants(probe)).collect();
+        refuse_too_many(probes.len())?;
         aside(format_args!(
             "{DIM}{} between {}{DIM:#}",
             plural(probes.len(), "probe"),
-            plural(workloads, "workload")
+            plural(answer::asking(&probes), "workload")
         ));
         let mut seen = Vec::with_capacity(probes.len());
         for (family, ways) in matrix::parts(&probes) {
@@ -106,26 +164,13 @@ impl Connectivity {
                 .filter(|probe| probe.family == family && ways.contains(&probe.way))
                 .cloned()
                 .collect();
-            let answers = lab.probe(&part)?;
+            let answers = ask(&part)?;
             if self.output.format == Format::Text {
                 matrix::tell(family, &ways, &answers);
             }
             seen.extend(answers);
         }
-        let differing: Vec<&Seen> = seen.iter().filter(|seen| !seen.is_right()).collect();
-        let is_right = differing.is_empty();
-        if self.output.format == Format::Text {
-            matrix::write(&lab, &seen, out)?;
-            write_differing(&differing, out)?;
-            write_end(&seen, skipped, begin, out)?;
-        } else {
-            let passed = seen.iter().filter(|seen| seen.arrived && seen.answered).count();
-            let refused = seen.iter().filter(|seen| !seen.arrived).count();
-            let probes = seen.len();
-            let answer = Answer { workloads, probes, skipped, passed, refused, differing };
-            words::data(out, self.output.format, &answer)?;
-        }
-        Ok(if is_right { Ended::Done } else { Ended::Found })
+        Ok(Outcome { crowd: crowd.clone(), skipped: asked - seen.len(), seen, unasked })
     }
 
     /// Kinds of what is sent and kinds of protocols are two questions.
@@ -147,65 +192,13 @@ impl Connectivity {
     }
 }
 
-fn write_differing(differing: &[&Seen], out: &mut dyn Write) -> io::Result<()> {
-    /// More than this are for programs.
-    const MOST: usize = 40;
-    let mut table = Table::new(2);
-    for seen in differing.iter().take(MOST) {
-        let Probe { from, to, way, family, expected } = &seen.probe;
-        let expected = if *expected { "should pass" } else { "must not pass" };
-        table.push(vec![
-            cell(from),
-            cell("to"),
-            cell(to),
-            cell(way),
-            cell(family),
-            cell(expected),
-            painted(BAD, outcome(seen)),
-        ]);
+fn refuse_too_many(probes: usize) -> Result<(), Stop> {
+    if probes <= MOST {
+        return Ok(());
     }
-    table.write(out)?;
-    if let Some(more) = differing.len().checked_sub(MOST).filter(|&more| more > 0) {
-        writeln!(out, "  {DIM}and {} more{DIM:#}", grouped(more))?;
-    }
-    Ok(())
-}
-
-fn outcome(seen: &Seen) -> String {
-    match (&seen.astray, seen.arrived, seen.answered) {
-        (Some(astray), _, _) => format!("arrived at {astray}"),
-        (None, true, true) => "was answered".to_owned(),
-        (None, true, false) => "arrived, but the answer did not".to_owned(),
-        (None, false, _) => "did not arrive".to_owned(),
-    }
-}
-
-fn write_end(seen: &[Seen], skipped: usize, begin: Instant, out: &mut dyn Write) -> io::Result<()> {
-    let wrong = seen.iter().filter(|seen| !seen.is_right()).count();
-    let (must, must_not): (Vec<&Seen>, Vec<&Seen>) =
-        seen.iter().partition(|seen| seen.probe.expected);
-    let seconds = begin.elapsed().as_secs_f64();
-    let skipped = match skipped {
-        0 => String::new(),
-        skipped => format!(" {} skipped by --only.", grouped(skipped)),
-    };
-    let (must, must_not) = (grouped(must.len()), grouped(must_not.len()));
-    if wrong == 0 {
-        writeln!(
-            out,
-            "{GOOD}As planned{GOOD:#}: {must} that should pass did, {must_not} that must not did \
-             not, in {seconds:.1} s.{skipped}"
-        )
-    } else {
-        writeln!(
-            out,
-            "{BAD}{} as planned{BAD:#}, of {must} that should pass and {must_not} that must not, in \
-             {seconds:.1} s.{skipped}",
-            if wrong == 1 {
-                "One is not".to_owned()
-            } else {
-                format!("{} are not", grouped(wrong))
-            },
-        )
-    }
+    Err(Stop::argument(
+        "too-many-probes",
+        format!("{} probes are more than {}", grouped(probes), grouped(MOST)),
+        "`--sample 2` asks two endpoints of each job, `--only icmp` a part of the ways",
+    ))
 }

@@ -12,8 +12,11 @@ mod flow;
 mod forged;
 mod killed;
 mod outage;
+mod probes;
 mod socket;
 mod standing;
+mod steps;
+mod unit;
 mod watching;
 
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! A lab that is gone after the test, however that ends, and the program that works on it.
 
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -19,8 +19,13 @@ pub(crate) struct Standing {
 impl Standing {
     /// Two leaves, one spine.
     pub(crate) fn up(kind: &str, tenants: u16) -> Self {
+        Self::of(Path::new(env!("CARGO_BIN_EXE_bulkhead")), kind, tenants)
+    }
+
+    /// The same, with agents that are this program.
+    pub(crate) fn of(program: &Path, kind: &str, tenants: u16) -> Self {
         let name = format!("d{}{kind}", std::process::id());
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_bulkhead"));
+        let program = program.to_owned();
         let spec = Spec { name: name.clone(), leaves: 2, spines: 1, tenants, program };
         let lab = Lab::up(&spec, &mut |_| {}).unwrap();
         Self { name, lab }

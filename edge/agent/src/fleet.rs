@@ -1,6 +1,7 @@
 //! Many agents at once, seen from the controller.
 
 mod push;
+mod survey;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,6 +23,7 @@ use crate::line::{Line, TalkError};
 use crate::message::{Answer, Holding, News, Request, Status};
 
 pub use push::{Pushed, Wish};
+pub use survey::{Fate, SurveyError};
 
 /// So many agents are talked to at once.
 const AT_ONCE: usize = 256;
@@ -148,25 +150,6 @@ impl Fleet {
     /// Closes the gate of one node until it is sent something.
     pub fn close(&self, node: &Name) -> Result<(), TalkError> {
         self.ask_one(node, Request::Close, done)
-    }
-
-    /// Hands a question to whatever this agent was given to probe with.
-    pub fn probe(
-        &self,
-        node: &Name,
-        what: serde_json::Value,
-    ) -> Result<serde_json::Value, TalkError> {
-        self.ask_one(node, Request::Probe(what), probed)
-    }
-
-    /// The same to many agents at once.
-    #[must_use]
-    pub fn probe_all(
-        &self,
-        whats: Vec<(Name, serde_json::Value)>,
-    ) -> BTreeMap<Name, Result<serde_json::Value, TalkError>> {
-        let asks = whats.into_iter().map(|(name, what)| (name, Request::Probe(what))).collect();
-        understand(self.runtime.block_on(self.each(asks)), probed)
     }
 
     /// Listens to all agents until the fleet is dropped, and tells each event as it comes.
@@ -306,13 +289,6 @@ fn understand<T>(
 
 fn done(answer: Answer) -> Option<()> {
     matches!(answer, Answer::Done).then_some(())
-}
-
-fn probed(answer: Answer) -> Option<serde_json::Value> {
-    match answer {
-        Answer::Probed(value) => Some(value),
-        _ => None,
-    }
 }
 
 impl Holds for Seen<'_> {

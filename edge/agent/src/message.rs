@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::address::Stream;
+use crate::probe::{Sounded, Sounding};
 
 /// The version of this language. Both sides must speak the same.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// No message is longer. The texts of a leaf with thousands of endpoints are a few megabytes.
 pub(crate) const LONGEST_BYTES: usize = 64 << 20;
 
@@ -56,8 +57,8 @@ pub(crate) enum Request {
     Status,
     /// From now on the agent tells, and is asked nothing more.
     Subscribe,
-    /// Whatever the agent was given to do this with.
-    Probe(serde_json::Value),
+    /// Send probes, or say what became of some.
+    Probe(Sounding),
 }
 
 /// What an agent answers.
@@ -69,7 +70,7 @@ pub(crate) enum Answer {
     Counted(Counters),
     Status(Box<Status>),
     News(News),
-    Probed(serde_json::Value),
+    Probed(Sounded),
     /// It could not do it.
     Failed {
         step: String,

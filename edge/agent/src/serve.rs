@@ -18,6 +18,7 @@ use crate::address::{Listener, Stream};
 use crate::identity::{CONTROLLER, Identity, IdentityError, is_named};
 use crate::keeper::{Changes, Desk, Terms};
 use crate::message::{Answer, Gate, Greeting, News, Request, Status, VERSION, hear, say};
+use crate::probe::{Sounding, Station};
 use crate::record::now_ms;
 
 /// Whoever has not proved its name by then is sent away.
@@ -27,15 +28,12 @@ const HANDSHAKES: usize = 64;
 /// A controller that asks nothing for so long must come again.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Something else that an agent does for its controller: takes and gives JSON, or says why not.
-pub type Probe = Arc<dyn Fn(serde_json::Value) -> Result<serde_json::Value, String> + Send + Sync>;
-
 /// One node's agent.
 pub struct Agent {
     name: Name,
     identity: Mutex<(Identity, Arc<ServerConfig>)>,
     desk: Desk,
-    probe: Option<Probe>,
+    station: Option<Arc<Station>>,
 }
 
 /// Why there is no agent.
@@ -64,13 +62,13 @@ impl Agent {
         let name = identity.node().ok_or(AgentError::NoNode)?;
         let server = identity.server()?;
         let desk = Desk::open(&name, node, changes, terms)?;
-        Ok(Self { name, identity: Mutex::new((identity, server)), desk, probe: None })
+        Ok(Self { name, identity: Mutex::new((identity, server)), desk, station: None })
     }
 
-    /// The same agent, which also does this when it is asked for a probe.
+    /// The same agent, which also sends and hears probes.
     #[must_use]
-    pub fn with_probe(mut self, probe: Probe) -> Self {
-        self.probe = Some(probe);
+    pub fn with_station(mut self, station: Station) -> Self {
+        self.station = Some(Arc::new(station));
         self
     }
 
@@ -211,13 +209,13 @@ async fn tell(stream: &mut TlsStream<Box<dyn Stream>>, news: News) -> io::Result
 
 impl Agent {
     /// A probe does not need the node's thread: it may take its time.
-    async fn probe(&self, what: serde_json::Value) -> Answer {
+    async fn probe(&self, sounding: Sounding) -> Answer {
         let failed = |said: String| Answer::Failed { step: "probe".into(), said };
-        let Some(probe) = self.probe.clone() else {
-            return failed("this agent has nothing to probe with".into());
+        let Some(station) = self.station.clone() else {
+            return failed("this agent's node is made of memory and has no ports".into());
         };
-        match tokio::task::spawn_blocking(move || probe(what)).await {
-            Ok(Ok(answer)) => Answer::Probed(answer),
+        match tokio::task::spawn_blocking(move || station.answer(sounding)).await {
+            Ok(Ok(sounded)) => Answer::Probed(sounded),
             Ok(Err(said)) => failed(said),
             Err(error) => failed(error.to_string()),
         }

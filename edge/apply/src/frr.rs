@@ -25,11 +25,17 @@ pub struct Held {
 
 /// Makes FRR hold this text and nothing else of what is compared.
 pub fn hold(folder: &Path, sent: &str) -> Result<Held, Trouble> {
-    hold_instead(folder, sent, &observe::frr(folder)?)
+    hold_instead(folder, sent, &observe::frr(folder)?, &mut |_| {})
 }
 
-/// Makes FRR hold this text instead of what it was seen to hold.
-pub(crate) fn hold_instead(folder: &Path, sent: &str, held: &str) -> Result<Held, Trouble> {
+/// Makes FRR hold this text instead of what it was seen to hold. `step` is told each statement
+/// before it is undone or said.
+pub(crate) fn hold_instead(
+    folder: &Path,
+    sent: &str,
+    held: &str,
+    step: &mut dyn FnMut(&str),
+) -> Result<Held, Trouble> {
     // FRR takes other statements away with some (a neighbour's with its `remote-as`), so that what
     // it holds after a change is looked at again. More than two rounds were never seen.
     const ROUNDS: usize = 4;
@@ -41,7 +47,7 @@ pub(crate) fn hold_instead(folder: &Path, sent: &str, held: &str) -> Result<Held
         }
         became.changed = true;
         became.forgot |= left.iter().any(is_forgotten);
-        change(folder, &left)?;
+        change(folder, &left, step)?;
         left = differences(sent, &observe::frr(folder)?);
     }
     match left.into_iter().next() {
@@ -67,16 +73,37 @@ pub(crate) fn only_adds_segments(
     !left.is_empty() && left.iter().all(is_of_segment)
 }
 
+/// Tells zebra the VNIs of VRFs whose tunnels are still to come. A tunnel with a VNI that is
+/// nobody's is taken for a segment's, and what was learnt by it as such is never quite forgotten.
+pub(crate) fn tell_vnis(
+    folder: &Path,
+    sent: &str,
+    vrfs: &[&str],
+    step: &mut dyn FnMut(&str),
+) -> Result<(), Trouble> {
+    let mut vnis = differences(sent, &observe::frr(folder)?);
+    vnis.retain(|difference| match path(difference)[..] {
+        [block, statement] if difference.is_missing && statement.starts_with("vni ") => {
+            block.strip_prefix("vrf ").is_some_and(|vrf| vrfs.contains(&vrf))
+        }
+        _ => false,
+    });
+    if vnis.is_empty() { Ok(()) } else { change(folder, &vnis, step) }
+}
+
 /// Undoes what is too much and says what is missing, in an order that FRR accepts.
-pub fn change(folder: &Path, differences: &[Difference]) -> Result<(), Trouble> {
-    if differences.is_empty() {
-        return Ok(());
-    }
+fn change(
+    folder: &Path,
+    differences: &[Difference],
+    step: &mut dyn FnMut(&str),
+) -> Result<(), Trouble> {
     let mut sessions = Sessions::open(folder)?;
     for difference in undoings(differences) {
+        step(&format!("tell FRR no more: {}", difference.statement));
         sessions.undo(difference)?;
     }
     for difference in differences.iter().filter(|difference| difference.is_missing) {
+        step(&format!("tell FRR: {}", difference.statement));
         sessions.say(difference)?;
     }
     sessions.close()

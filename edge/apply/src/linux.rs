@@ -250,7 +250,7 @@ impl Linux {
                 Some(became) => became,
                 None => {
                     step("tell FRR");
-                    let became = self.tell_frr(text(sent, Dialect::Frr), frr.as_deref());
+                    let became = self.tell_frr(text(sent, Dialect::Frr), frr.as_deref(), step);
                     became.map_err(|error| told("tell FRR", &*error))?
                 }
             };
@@ -272,10 +272,16 @@ impl Linux {
 
     /// Makes FRR hold this. A daemon that missed how a VRF lost its VNI, because the namespace was
     /// gone too early, gets it back for a moment.
-    fn tell_frr(&mut self, text: &str, held: Option<&str>) -> Result<frr::Held, Box<dyn Error>> {
+    fn tell_frr(
+        &mut self,
+        text: &str,
+        held: Option<&str>,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<frr::Held, Box<dyn Error>> {
+        let folder = &self.place.frr;
         let became = match held {
-            Some(held) => frr::hold_instead(&self.place.frr, text, held),
-            None => frr::hold(&self.place.frr, text),
+            Some(held) => frr::hold_instead(folder, text, held, step),
+            None => frr::hold_instead(folder, text, &observe::frr(folder)?, step),
         };
         match became {
             Err(frr::Trouble::Stuck { vrf, .. }) => {
@@ -354,8 +360,7 @@ impl Linux {
                 made = change.make_vrfs(&missing)?.into_iter().map(str::to_owned).collect();
                 Ok(())
             })?;
-            step("let FRR see the VRFs");
-            self.await_vrfs(&made)?;
+            self.introduce_vrfs(&made, step)?;
         }
         if missing.is_empty() {
             return Ok(());
@@ -416,22 +421,24 @@ impl Linux {
             return Ok(());
         }
         step("tell FRR of segments");
-        let became = frr::hold_instead(&self.place.frr, text, &held);
+        let became = frr::hold_instead(&self.place.frr, text, &held, step);
         way.told = Some(became.map_err(|error| told("tell FRR of segments", &error))?);
         Ok(())
     }
 
-    /// Links that come into a VRF before FRR knows it are understood by half.
-    fn await_vrfs(&self, names: &[String]) -> Result<(), NodeError> {
-        let speaks_frr = self
-            .state
-            .sent()
-            .is_some_and(|sent| sent.texts.iter().any(|(dialect, _)| *dialect == Dialect::Frr));
-        if !speaks_frr || names.is_empty() {
-            return Ok(());
-        }
+    /// Links that come into a VRF before FRR knows it, and its VNI, are understood by half.
+    fn introduce_vrfs(
+        &self,
+        names: &[String],
+        step: &mut dyn FnMut(&str),
+    ) -> Result<(), NodeError> {
+        let texts = self.state.sent().into_iter().flat_map(|sent| &sent.texts);
+        let text = texts.filter(|(dialect, _)| *dialect == Dialect::Frr).map(|(_, text)| text);
+        let Some(text) = text.last().filter(|_| !names.is_empty()) else { return Ok(()) };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        frr::await_vrfs(&self.place.frr, &names).map_err(at("let FRR see the VRFs"))
+        step("let FRR see the VRFs");
+        frr::await_vrfs(&self.place.frr, &names).map_err(at("let FRR see the VRFs"))?;
+        frr::tell_vnis(&self.place.frr, text, &names, step).map_err(at("tell FRR of VRFs"))
     }
 
     /// Ends the VRFs that nobody planned; FRR has given them up by now.

@@ -2,9 +2,9 @@
 //!
 //! On kernels with VRF devices this is the place that would differ.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -16,10 +16,7 @@ use observe::Place;
 /// finds a namespace behind it at once.
 pub(crate) fn make(place: &Place, name: &str) -> io::Result<()> {
     let kept = kept(place, name);
-    if let Some(folder) = kept.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::create_dir_all(&place.vrfs)?;
+    make_folders(place)?;
     end(place, name)?; // what is left of one that did not come to its end
     File::create(&kept)?;
     let made = thread::scope(|scope| {
@@ -49,7 +46,28 @@ pub(crate) fn end(place: &Place, name: &str) -> io::Result<()> {
 
 /// Where the namespace is kept: in a folder that is this node's alone.
 fn kept(place: &Place, name: &str) -> PathBuf {
-    place.state.join("vrfs").join(name)
+    folder(place).join(name)
+}
+
+fn folder(place: &Place) -> PathBuf {
+    place.state.join("vrfs")
+}
+
+/// FRR is another user and must come to the namespaces, whatever the agent's file mask is: whoever
+/// knows a name may pass, and nobody may look around.
+fn make_folders(place: &Place) -> io::Result<()> {
+    const PASSAGE: u32 = 0o711;
+    const OPEN: u32 = 0o755;
+    for folder in [place.state.clone(), folder(place)] {
+        fs::create_dir_all(&folder)?;
+        fs::set_permissions(&folder, Permissions::from_mode(PASSAGE))?;
+    }
+    // The folder of names is the system's, if it is there.
+    if !place.vrfs.exists() {
+        fs::create_dir_all(&place.vrfs)?;
+        fs::set_permissions(&place.vrfs, Permissions::from_mode(OPEN))?;
+    }
+    Ok(())
 }
 
 /// It routes, whatever way an answer takes.

@@ -1,6 +1,6 @@
 //! Dropped frames, as the kernel tells of them.
 
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use aya::maps::{MapData, RingBuf};
@@ -64,6 +64,12 @@ impl Events {
             Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
             Err(errno) => Err(Fault::Call { map: "events", source: errno.into() }),
         }
+    }
+}
+
+impl AsFd for Events {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

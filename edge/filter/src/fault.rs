@@ -135,6 +135,12 @@ pub enum Fault {
         /// Which filter.
         place: PathBuf,
     },
+    /// Probes cannot be heard.
+    #[error("hearing probes needs a packet socket, and with it the capability CAP_NET_RAW")]
+    Deaf {
+        /// The kernel's answer.
+        source: io::Error,
+    },
     /// A file cannot be read or written.
     #[error("{} does not answer", path.display())]
     File {

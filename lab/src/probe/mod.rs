@@ -1,44 +1,19 @@
 //! Real packets between workloads: who reaches whom.
 
 mod booth;
+mod crowd;
 mod packet;
 mod pump;
+mod through;
 
-use std::fmt;
-
-use model::{Protocol, Service};
+use agent::{Dropped, Family, Way};
+use model::Name;
 use serde::{Deserialize, Serialize};
 
 use crate::Trouble;
 use crate::lab::Lab;
-use crate::workload::Workload;
 
-/// A port that no permit of a lab names.
-const CONTROL: u16 = 4000;
-
-/// What is sent.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Way {
-    /// An echo request.
-    Icmp,
-    /// A connection to this port.
-    Tcp(u16),
-    /// A datagram to this port.
-    Udp(u16),
-    /// A datagram that looks like RDMA: UDP 4791 with a base transport header.
-    Roce,
-}
-
-/// In which protocol of the internet it is sent.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Family {
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
-}
+pub use crowd::Crowd;
 
 /// One question to the network.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -65,17 +40,56 @@ pub struct Seen {
     /// Whether the one that asked saw the answer.
     pub answered: bool,
     /// Another one that saw it and must not have: some have the same address.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub astray: Option<String>,
+    /// Another one that got it and may: it has the address that was meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<String>,
+    /// Where it, or its answer, was dropped, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drops: Vec<DroppedAt>,
+    /// Why an agent did not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsent: Option<String>,
+}
+
+/// A device that dropped a probe.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct DroppedAt {
+    /// Which one.
+    pub device: Name,
+    /// Where there, and why.
+    #[serde(flatten)]
+    pub dropped: Dropped,
+}
+
+impl DroppedAt {
+    fn of((device, dropped): &(Name, Dropped)) -> Self {
+        Self { device: device.clone(), dropped: dropped.clone() }
+    }
 }
 
 impl Seen {
-    /// Whether the network did what it should.
+    /// A question of which nothing was seen yet.
+    fn nothing(probe: &Probe) -> Self {
+        Self {
+            probe: probe.clone(),
+            arrived: false,
+            answered: false,
+            astray: None,
+            instead: None,
+            drops: Vec::new(),
+            unsent: None,
+        }
+    }
+
+    /// Whether the network did what it should. What was not asked was not shown.
     #[must_use]
     pub const fn is_right(&self) -> bool {
-        match self.probe.expected {
-            true => self.arrived && self.answered,
-            false => !self.arrived && self.astray.is_none(),
+        match (&self.unsent, self.probe.expected) {
+            (Some(_), _) => false,
+            (None, true) => self.arrived && self.answered,
+            (None, false) => !self.arrived && self.astray.is_none(),
         }
     }
 }
@@ -85,24 +99,7 @@ impl Lab {
     /// protocols.
     #[must_use]
     pub fn probes(&self) -> Vec<Probe> {
-        let mut ways = vec![Way::Icmp, Way::Tcp(CONTROL), Way::Udp(CONTROL), Way::Roce];
-        ways.extend(self.services().into_iter().map(Way::of));
-        let workloads = self.workloads();
-        let mut probes = Vec::new();
-        for from in workloads {
-            for to in workloads.iter().filter(|to| to.name != from.name) {
-                for &way in &ways {
-                    probes.extend([Family::V4, Family::V6].map(|family| Probe {
-                        from: from.name.clone(),
-                        to: to.name.clone(),
-                        way,
-                        family,
-                        expected: self.may_meet(from, to, way),
-                    }));
-                }
-            }
-        }
-        probes
+        self.crowd().probes(None)
     }
 
     /// Asks all of these, at once. The forbidden ones are given a second; the others as long as
@@ -114,55 +111,25 @@ impl Lab {
         pump::ask(self, probes)
     }
 
-    /// Whether a workload may ask another one this way: all of one job may, and those whose jobs
-    /// both agreed on the service.
-    pub(crate) fn may_meet(&self, from: &Workload, to: &Workload, way: Way) -> bool {
-        let mut consents = self.plan().consents.get(&from.job).into_iter().flatten();
-        from.job == to.job
-            || way.service().is_some_and(|service| {
-                consents.any(|consent| {
-                    consent.client == from.job
-                        && consent.provider == to.job
-                        && consent.service == service
-                })
-            })
+    /// Lets the agents of the lab say where those of these questions were dropped that did not
+    /// arrive, and why: the workloads themselves cannot know.
+    ///
+    /// # Errors
+    /// If an agent takes no part.
+    pub fn explain(&self, seen: &mut [Seen]) -> Result<(), Trouble> {
+        let agents = agent::Fleet::open(&self.authority()).map_err(failed)?;
+        let silent: Vec<&mut Seen> = seen.iter_mut().filter(|seen| !seen.arrived).collect();
+        let probes: Vec<Probe> = silent.iter().map(|seen| seen.probe.clone()).collect();
+        let told = self.crowd().survey(&agents, &probes, &mut |_| {}).map_err(failed)?;
+        for (seen, told) in silent.into_iter().zip(told) {
+            seen.drops = told.drops;
+            seen.instead = seen.instead.take().or(told.instead);
+        }
+        Ok(())
     }
 }
 
-impl Way {
-    const fn of(service: Service) -> Self {
-        match service.protocol {
-            Protocol::Tcp => Self::Tcp(service.port),
-            Protocol::Udp => Self::Udp(service.port),
-        }
-    }
-
-    const fn service(self) -> Option<Service> {
-        match self {
-            Self::Icmp => None,
-            Self::Tcp(port) => Some(Service { protocol: Protocol::Tcp, port }),
-            Self::Udp(port) => Some(Service { protocol: Protocol::Udp, port }),
-            Self::Roce => Some(Service::ROCE),
-        }
-    }
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Icmp => f.pad("icmp"),
-            Self::Tcp(port) => f.pad(&format!("tcp {port}")),
-            Self::Udp(port) => f.pad(&format!("udp {port}")),
-            Self::Roce => f.pad("roce"),
-        }
-    }
-}
-
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::V4 => "ipv4",
-            Self::V6 => "ipv6",
-        })
-    }
+fn failed(error: impl std::error::Error) -> Trouble {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    Trouble::Failed { program: "the agents".to_owned(), said: format!("{error}{cause}") }
 }

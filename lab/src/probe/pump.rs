@@ -76,13 +76,7 @@ impl<'a> Pump<'a> {
         let workloads = workloads.enumerate().map(|(place, name)| (name, place)).collect();
         let poll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
             .map_err(Trouble::kernel("wait for answers"))?;
-        let seen = probes.iter().map(|probe| Seen {
-            probe: probe.clone(),
-            arrived: false,
-            answered: false,
-            astray: None,
-        });
-        let seen = seen.collect();
+        let seen = probes.iter().map(Seen::nothing).collect();
         // Packets of an earlier run that are still on their way are not ours.
         let run = std::process::id() ^ nonce();
         let (ears, booths) = (Vec::new(), BTreeMap::new());
@@ -346,7 +340,9 @@ impl<'a> Pump<'a> {
             self.seen[number].answered |= seer.name == probe.from;
         } else if seer.name == probe.to {
             self.seen[number].arrived = true;
-        } else if seer.name != probe.from && !self.may_see(probe, seer) {
+        } else if seer.name == probe.from || self.may_see(probe, seer) {
+            self.seen[number].instead = Some(seer.name.clone());
+        } else {
             self.seen[number].astray = Some(seer.name.clone());
         }
     }
@@ -357,7 +353,7 @@ impl<'a> Pump<'a> {
         let from = self.workloads.get(probe.from.as_str());
         from.is_some_and(|&from| {
             let from = &self.lab.workloads()[from];
-            self.lab.may_meet(from, seer, probe.way)
+            self.lab.crowd().may_meet(from, seer, probe.way)
         })
     }
 

@@ -3,9 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use lab::{Family, Lab, Probe, Seen, Way};
+use lab::{Crowd, Family, Probe, Seen, Way};
 
+use super::answer::write_reasons;
 use crate::words::{BAD, DIM, GOOD, NAME, PLAIN, Table, aside, cell, painted, plural};
+
+/// A letter for each reason at each hook.
+pub(super) type Letters<'a> = BTreeMap<(&'a str, &'a str), char>;
 
 /// The probes in a few parts, so that one sees something move.
 pub(super) fn parts(probes: &[Probe]) -> Vec<(Family, Vec<Way>)> {
@@ -35,11 +39,13 @@ pub(super) fn tell(family: Family, ways: &[Way], seen: &[Seen]) {
 
 /// One row for each job that asks, one column for each that is asked.
 ///
-/// `all` passes, `.` does not, a service passes alone; what differs from the plan is marked.
-pub(super) fn write(lab: &Lab, seen: &[Seen], out: &mut dyn Write) -> io::Result<()> {
+/// `all` passes, a service passes alone; for the rest, letters tell why it was dropped, and `=` that
+/// one of its own has that address. What differs from the plan is marked.
+pub(super) fn write(crowd: &Crowd, seen: &[Seen], out: &mut dyn Write) -> io::Result<()> {
     let job_of: BTreeMap<&str, String> =
-        lab.workloads().iter().map(|one| (one.name.as_str(), one.job.to_string())).collect();
-    let jobs: BTreeSet<&String> = job_of.values().collect();
+        crowd.workloads().iter().map(|one| (one.name.as_str(), one.job.to_string())).collect();
+    let jobs: BTreeSet<&String> =
+        seen.iter().filter_map(|seen| job_of.get(&*seen.probe.from)).collect();
     let mut cells: BTreeMap<(&String, &String), Cell<'_>> = BTreeMap::new();
     for seen in seen {
         let (from, to) = (job_of.get(&*seen.probe.from), job_of.get(&*seen.probe.to));
@@ -47,6 +53,7 @@ pub(super) fn write(lab: &Lab, seen: &[Seen], out: &mut dyn Write) -> io::Result
             cells.entry((from, to)).or_default().add(seen);
         }
     }
+    let letters = letters(seen);
     let columns: Vec<String> = (1..=jobs.len()).map(|number| number.to_string()).collect();
     let mut head = vec!["", "from \\ to"];
     head.extend(columns.iter().map(String::as_str));
@@ -56,13 +63,38 @@ pub(super) fn write(lab: &Lab, seen: &[Seen], out: &mut dyn Write) -> io::Result
         row.extend(jobs.iter().map(|to| match cells.get(&(*from, *to)) {
             None => cell(""),
             Some(found) => {
-                let (style, text) = found.said();
+                let (style, text) = found.said(&letters);
                 painted(style, text)
             }
         }));
         table.push(row);
     }
-    table.write(out)
+    table.write(out)?;
+    write_reasons(seen, out)
+}
+
+/// Which letter means what.
+pub(super) fn letters(seen: &[Seen]) -> Letters<'_> {
+    let drops = seen.iter().flat_map(|seen| &seen.drops);
+    let causes: BTreeSet<(&str, &str)> =
+        drops.map(|drop| (&*drop.dropped.reason, &*drop.dropped.hook)).collect();
+    causes.into_iter().zip('a'..='z').collect()
+}
+
+/// Where a hook stands, as one would say it.
+pub(super) fn hook_in_words(hook: &str) -> &'static str {
+    match hook {
+        "workload" => "as it was sent",
+        "fabric" => "as it came from the fabric",
+        "route" => "as it was routed",
+        _ => "before it was received",
+    }
+}
+
+/// Whether a packet is gone and nobody says where.
+pub(super) fn is_lost(seen: &Seen) -> bool {
+    let somewhere = seen.arrived || seen.astray.is_some() || seen.instead.is_some();
+    !somewhere && seen.drops.is_empty() && seen.unsent.is_none()
 }
 
 /// What is known of two jobs.
@@ -71,24 +103,27 @@ struct Cell<'a> {
     asked: usize,
     wrong: usize,
     passed: Vec<&'a Seen>,
+    stopped: Vec<&'a Seen>,
 }
 
 impl<'a> Cell<'a> {
     fn add(&mut self, seen: &'a Seen) {
         self.asked += 1;
         self.wrong += usize::from(!seen.is_right());
-        if seen.arrived && seen.answered {
+        if seen.arrived && (seen.answered || !seen.probe.expected) {
             self.passed.push(seen);
+        } else {
+            self.stopped.push(seen);
         }
     }
 
-    fn said(&self) -> (anstyle::Style, String) {
+    fn said(&self, letters: &Letters<'_>) -> (anstyle::Style, String) {
         let ways: BTreeSet<Way> = self.passed.iter().map(|seen| seen.probe.way).collect();
         let ways: Vec<String> = ways.iter().map(ToString::to_string).collect();
         let text = match self.passed.len() {
-            0 => ".".to_owned(),
+            0 => self.why(letters),
             all if all == self.asked => "all".to_owned(),
-            _ => ways.join(", "),
+            _ => format!("{} {}", ways.join(", "), self.why(letters)),
         };
         match self.wrong {
             0 if self.passed.is_empty() => (DIM, text),
@@ -96,5 +131,21 @@ impl<'a> Cell<'a> {
             0 => (PLAIN, text),
             wrong => (BAD, format!("{text} !{wrong}")),
         }
+    }
+
+    /// The letters of all reasons for which something was dropped.
+    fn why(&self, letters: &Letters<'_>) -> String {
+        let drops = self.stopped.iter().flat_map(|seen| &seen.drops);
+        let found = drops.filter_map(|drop| {
+            letters.get(&(drop.dropped.reason.as_str(), drop.dropped.hook.as_str()))
+        });
+        let mut why: BTreeSet<char> = found.copied().collect();
+        if self.stopped.iter().any(|seen| seen.instead.is_some()) {
+            why.insert('=');
+        }
+        if self.stopped.iter().any(|seen| is_lost(seen)) {
+            why.insert('?');
+        }
+        format!(".{}", why.into_iter().collect::<String>())
     }
 }

@@ -10,6 +10,7 @@ mod first;
 mod lab;
 mod lease;
 mod mark;
+mod probe;
 mod rate;
 mod replay;
 mod socket;
