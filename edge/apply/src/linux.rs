@@ -432,9 +432,10 @@ impl Linux {
         names: &[String],
         step: &mut dyn FnMut(&str),
     ) -> Result<(), NodeError> {
-        let texts = self.state.sent().into_iter().flat_map(|sent| &sent.texts);
-        let text = texts.filter(|(dialect, _)| *dialect == Dialect::Frr).map(|(_, text)| text);
-        let Some(text) = text.last().filter(|_| !names.is_empty()) else { return Ok(()) };
+        let text = self.state.sent().map_or("", |sent| text(sent, Dialect::Frr));
+        if text.is_empty() || names.is_empty() {
+            return Ok(());
+        }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         step("let FRR see the VRFs");
         frr::await_vrfs(&self.place.frr, &names).map_err(at("let FRR see the VRFs"))?;
