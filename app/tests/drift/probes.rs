@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use agent::{Ask, Family, Fleet, Way};
 use lab::Fault;
+use model::Name;
 use serde_json::Value;
 
 use crate::standing::Standing;
@@ -22,6 +24,7 @@ fn agents_say_who_reaches_whom_and_who_dropped_the_rest_and_why() {
     assert_eq!(code, Some(0));
     check_all_drops_are_explained(&lab, &answer);
     check_nobody_answered(&lab);
+    check_what_is_not_sent(&lab);
 
     fs::write(lab.documents().join("extra.yaml"), JOB).unwrap();
     let (code, said) = lab.ask(&["apply", "--to", "agents", "--on-drift", "alarm"]);
@@ -104,6 +107,37 @@ fn counted(text: &str, group: &str, counter: &str) -> u64 {
 fn counted6(text: &str, counter: &str) -> u64 {
     let line = text.lines().find(|line| line.split_whitespace().next() == Some(counter)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// An agent sends for the endpoints behind its ports, to single endpoints, and for nobody else.
+fn check_what_is_not_sent(lab: &Standing) {
+    let endpoint = lab.workloads().iter().find(|one| one.device == DEVICE).unwrap();
+    let whole = Ask {
+        port: endpoint.port.clone(),
+        to: endpoint.address,
+        tenant: 1,
+        via: [2, 0, 0, 0, 0, 1],
+        way: Way::Icmp,
+        family: Family::V4,
+        answers: false,
+        asker: 61_000,
+    };
+    let asks = [
+        (Ask { port: "swp99".into(), ..whole.clone() }, "there is no port swp99 here"),
+        // Towards the spine.
+        (Ask { port: "swp13".into(), ..whole.clone() }, "does not stand at swp13"),
+        (Ask { to: [224, 0, 0, 1].into(), ..whole.clone() }, "224.0.0.1 is no endpoint's"),
+        (Ask { via: [0xff; 6], ..whole }, "is a group's address"),
+    ];
+    let device: Name = DEVICE.parse().unwrap();
+    let sent: Vec<(Name, Ask)> =
+        asks.iter().map(|(ask, _)| (device.clone(), ask.clone())).collect();
+    let fleet = Fleet::open(&lab.authority()).unwrap();
+    let fates = fleet.survey(&BTreeSet::from([device]), &sent, &mut |_| {}).unwrap();
+    for ((_, why), fate) in asks.iter().zip(fates) {
+        assert!(fate.unsent.as_ref().is_some_and(|said| said.contains(why)), "{why}: {fate:?}");
+        assert!(fate.arrived.is_empty() && fate.dropped.is_empty(), "{fate:?}");
+    }
 }
 
 /// The packet program takes one endpoint for another job's: both what passes and what does not any

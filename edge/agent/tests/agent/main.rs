@@ -6,6 +6,7 @@
 mod authority;
 mod drift;
 mod lease;
+mod probe;
 mod proof;
 mod push;
 mod rehearse;
