@@ -16,6 +16,22 @@ use read::{Cleaned, Fact, Hold, Left};
 
 const WORLDS: usize = 150;
 
+const TEXT: &str = "\
+clean a/b nics 0,1
+clean a/b nics 0,0
+clean a/b nics 64
+clean a/b
+after a/b nics 2 c/d owing hbm,nic
+after a/b nics 2 c/d owing tape
+after a/b nics 2 c/d
+scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back all%20of%20it
+scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back
+scrubbed a/b nics 2 c/d hbm by n1 at now method  read-back all
+scrubbed a/b nics 2 c/d hbm by n1 at now method zer%6 read-back all
+scrubbed a/b nics 2 c/d hbm by n1 at now method %+f read-back all
+scrubbed a/b nics 2 c/d hbm by n1 at now method %ff read-back all
+";
+
 #[test]
 fn what_was_left_is_read_back() {
     let mut runner = TestRunner::deterministic();
@@ -89,21 +105,6 @@ fn meant(plan: &Plan, node: NodeId, job: &JobName) -> Vec<Hold> {
 
 #[test]
 fn evidence_says_all_of_it_or_nothing() {
-    let text = "\
-clean a/b nics 0,1
-clean a/b nics 0,0
-clean a/b nics 64
-clean a/b
-after a/b nics 2 c/d owing hbm,nic
-after a/b nics 2 c/d owing tape
-after a/b nics 2 c/d
-scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back all%20of%20it
-scrubbed a/b nics 2 c/d hbm by n1 at now method zeros read-back
-scrubbed a/b nics 2 c/d hbm by n1 at now method  read-back all
-scrubbed a/b nics 2 c/d hbm by n1 at now method zer%6 read-back all
-scrubbed a/b nics 2 c/d hbm by n1 at now method %+f read-back all
-scrubbed a/b nics 2 c/d hbm by n1 at now method %ff read-back all
-";
     expect![[r#"
         1: Holds(Clean { job: JobName { tenant: TenantName("a"), name: Name("b") }, nics: 3 })
         5: Holds(After { job: JobName { tenant: TenantName("a"), name: Name("b") }, nics: 4, left: Left { by: JobName { tenant: TenantName("c"), name: Name("d") }, owing: [Hbm, Nic] } })
@@ -129,7 +130,8 @@ scrubbed a/b nics 2 c/d hbm by n1 at now method %ff read-back all
         13? scrubbed a/b nics 2 c/d hbm by n1 at now method %ff read-back all
            evidence is written in UTF-8
     "#]]
-    .assert_eq(&page::told(Dialect::Scrub, text));
+    .assert_eq(&page::told(Dialect::Scrub, TEXT));
+    page::the_list_is_ignored(Dialect::Scrub);
 }
 
 proptest! {
@@ -137,5 +139,15 @@ proptest! {
     fn no_text_is_too_strange(text in page::any_text()) {
         page::no_line_is_known_and_unknown(Dialect::Scrub, &text);
         prop_assert!(read::differences(Dialect::Scrub, &text, &text).is_empty());
+    }
+
+    #[test]
+    fn no_cut_is_too_strange(cut in page::cut(&[TEXT])) {
+        page::no_line_is_known_and_unknown(Dialect::Scrub, &cut);
+    }
+
+    #[test]
+    fn parts_say_together_what_they_say_alone(parts in page::parts(&[TEXT, "clean a/b nics 7\n"])) {
+        page::parts_say_together_what_they_say_alone(Dialect::Scrub, &parts);
     }
 }
