@@ -146,7 +146,7 @@ impl Ground {
             presence: Presence::new(people.len(), fleet.switches.len()),
             pools: (0..map.pools.len()).map(|pool| PoolAt::new(&map, pool)).collect(),
             pods: vec![vec![0; people.len()]; fleet.pods.len()],
-            keys: Keys::new(map.blocks.len()),
+            keys: Keys::new(map.domains as usize),
             idle: 0,
             people,
             map,

@@ -17,7 +17,7 @@ const PKEYS: std::ops::RangeInclusive<u16> = 1..=0x7ffe;
 /// so nobody gets it.
 const CHANNELS: std::ops::RangeInclusive<u16> = 1..=2047;
 
-/// Channels below this one are kept in a word for each block.
+/// Channels below this one are kept in a word for each domain.
 const FIRST_CHANNELS: u16 = u64::BITS as u16;
 
 /// The numbers that keep a gang apart where GPUs meet over a fabric of their own.
@@ -48,8 +48,8 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new(blocks: usize) -> Self {
-        let channels = Channels { first: vec![0; blocks], more: BTreeMap::new() };
+    pub(crate) fn new(domains: usize) -> Self {
+        let channels = Channels { first: vec![0; domains], more: BTreeMap::new() };
         Self { pkeys: Numbers::default(), channels }
     }
 
@@ -58,7 +58,7 @@ impl Keys {
             self.pkeys.take(pkey);
         }
         if let Some(channel) = keys.channel {
-            domains.for_each(|block| self.channels.take(block, channel));
+            domains.for_each(|domain| self.channels.take(domain, channel));
         }
     }
 
@@ -67,52 +67,53 @@ impl Keys {
             self.pkeys.give_back(pkey);
         }
         if let Some(channel) = keys.channel {
-            domains.for_each(|block| self.channels.give_back(block, channel));
+            domains.for_each(|domain| self.channels.give_back(domain, channel));
         }
     }
 }
 
-/// The memory channels that are held in each block.
+/// The memory channels that are held in each NVLink domain.
 #[derive(Clone, Debug)]
 struct Channels {
-    /// Those below 64, by block. A gang over many domains looks at all of theirs, and seldom
+    /// Those below 64, by domain. A gang over many domains looks at all of theirs, and seldom
     /// needs others.
     first: Vec<u64>,
-    /// The others of blocks that have any.
+    /// The others of domains that have any.
     more: BTreeMap<u32, Numbers>,
 }
 
 impl Channels {
-    fn holds(&self, block: u32, channel: u16) -> bool {
+    fn holds(&self, domain: u32, channel: u16) -> bool {
         match bit(channel) {
-            Some(bit) => self.first[block as usize] & bit != 0,
-            None => self.more.get(&block).is_some_and(|more| more.holds(channel)),
+            Some(bit) => self.first[domain as usize] & bit != 0,
+            None => self.more.get(&domain).is_some_and(|more| more.holds(channel)),
         }
     }
 
-    fn take(&mut self, block: u32, channel: u16) {
+    fn take(&mut self, domain: u32, channel: u16) {
         match bit(channel) {
-            Some(bit) => self.first[block as usize] |= bit,
-            None => self.more.entry(block).or_default().take(channel),
+            Some(bit) => self.first[domain as usize] |= bit,
+            None => self.more.entry(domain).or_default().take(channel),
         }
     }
 
-    fn give_back(&mut self, block: u32, channel: u16) {
-        match (bit(channel), self.more.get_mut(&block)) {
-            (Some(bit), _) => self.first[block as usize] &= !bit,
+    fn give_back(&mut self, domain: u32, channel: u16) {
+        match (bit(channel), self.more.get_mut(&domain)) {
+            (Some(bit), _) => self.first[domain as usize] &= !bit,
             (None, Some(more)) => more.give_back(channel),
             (None, None) => {}
         }
     }
 
-    /// The lowest that is free in all of these blocks.
+    /// The lowest that is free in all of these domains.
     fn lowest_free(&self, domains: impl Iterator<Item = u32> + Clone) -> Option<u16> {
         let nobodys = (1 << CHANNELS.start()) - 1;
-        let first = domains.clone().fold(nobodys, |held, block| held | self.first[block as usize]);
+        let first =
+            domains.clone().fold(nobodys, |held, domain| held | self.first[domain as usize]);
         if first != u64::MAX {
             return Some(first.trailing_ones() as u16);
         }
-        let more = || domains.clone().filter_map(|block| self.more.get(&block));
+        let more = || domains.clone().filter_map(|domain| self.more.get(&domain));
         Numbers::lowest_free_in_all(more, &(FIRST_CHANNELS..=*CHANNELS.end()))
     }
 }
@@ -168,7 +169,7 @@ impl Ground {
         pkey && spot.keys.channel.is_none_or(|channel| {
             let mut domains = domains(&self.map, spot);
             CHANNELS.contains(&channel)
-                && domains.all(|block| !self.keys.channels.holds(block, channel))
+                && domains.all(|domain| !self.keys.channels.holds(domain, channel))
         })
     }
 
@@ -194,11 +195,11 @@ impl Ground {
 
 fn domains_of<'a>(map: &'a Map, nics: &'a [NicRef]) -> impl Iterator<Item = u32> + Clone + 'a {
     let blocks = nics.iter().map(|nic| map.nodes[nic.node.index()].block);
-    blocks.filter(|&block| is_domain(map, block))
+    blocks.filter(|&block| is_domain(map, block)).map(|block| map.blocks[block as usize].domain)
 }
 
-/// The blocks of a place whose nodes NVLink joins, some perhaps more than once. A gang never
-/// leaves its pool, so the first block speaks for all.
+/// The NVLink domains of a place, some perhaps more than once. A gang never leaves its pool, so the
+/// first block speaks for all.
 fn domains<'a>(map: &'a Map, spot: &'a Spot) -> impl Iterator<Item = u32> + Clone + 'a {
     let of_node = |node: NodeId| map.nodes[node.index()].block;
     let stretches = spot.stretches.iter().map(|stretch| stretch.block);
@@ -206,7 +207,7 @@ fn domains<'a>(map: &'a Map, spot: &'a Spot) -> impl Iterator<Item = u32> + Clon
     let slices = spot.slices.iter().map(move |slice| of_node(slice.node));
     let blocks = stretches.chain(parts).chain(slices);
     let are_domains = blocks.clone().next().is_some_and(|block| is_domain(map, block));
-    blocks.take_while(move |_| are_domains)
+    blocks.take_while(move |_| are_domains).map(|block| map.blocks[block as usize].domain)
 }
 
 fn is_domain(map: &Map, block: u32) -> bool {

@@ -19,6 +19,8 @@ pub(crate) struct Map {
     pub(crate) software: Vec<Versions>,
     pub(crate) nodes: Vec<NodeOn>,
     pub(crate) blocks: Vec<Block>,
+    /// How many NVLink domains there are.
+    pub(crate) domains: u32,
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) pools: Vec<Pool>,
     /// The leaves of this map at each switch: one for each kind of node below it.
@@ -48,6 +50,9 @@ pub(crate) struct NodeOn {
 pub(crate) struct Block {
     pub(crate) leaf: u32,
     pub(crate) pool: u32,
+    /// The NVLink domain of its nodes, which may have other blocks too: below another leaf, of
+    /// another kind of node, or beyond 64. No two blocks without NVLink between nodes have the same.
+    pub(crate) domain: u32,
     pub(crate) nodes: Vec<NodeId>,
     /// Which nodes run which software.
     pub(crate) software: Vec<(u16, u64)>,
@@ -91,13 +96,21 @@ impl Map {
             software: Vec::new(),
             nodes: Vec::with_capacity(fleet.nodes.len()),
             blocks: Vec::new(),
+            domains: 0,
             leaves: Vec::new(),
             pools: Vec::new(),
             at_switch: vec![Vec::new(); fleet.switches.len()],
         };
         let software = map.intern_software();
+        let mut domains = BTreeMap::new();
         for (key, nodes) in grouped(fleet) {
-            map.add_block(key, nodes, &software);
+            let fresh = map.domains;
+            let domain = match key.3 {
+                "" => fresh,
+                name => *domains.entry(name).or_insert(fresh),
+            };
+            map.domains += u32::from(domain == fresh);
+            map.add_block(key, domain, nodes, &software);
         }
         map.place_nodes(&software);
         map
@@ -138,7 +151,7 @@ impl Map {
         of_node.collect()
     }
 
-    fn add_block(&mut self, key: Key<'_>, nodes: Vec<NodeId>, software: &[u16]) {
+    fn add_block(&mut self, key: Key<'_>, domain: u32, nodes: Vec<NodeId>, software: &[u16]) {
         let (pod, model, switch, _, _) = key;
         let is_new_pool =
             self.pools.last().is_none_or(|pool| (pool.pod, pool.model) != (pod, model));
@@ -171,7 +184,8 @@ impl Map {
         at_pool.has_blocks |= at_leaf.blocks.len() > 1;
         at_pool.has_domains &= domain_nodes(&self.fleet.nodes[nodes[0].index()]).is_some();
         at_pool.nodes.extend(&nodes);
-        self.blocks.push(Block { leaf, pool, software: by_software(&nodes, software), nodes });
+        let software = by_software(&nodes, software);
+        self.blocks.push(Block { leaf, pool, domain, software, nodes });
     }
 
     fn place_nodes(&mut self, software: &[u16]) {

@@ -36,6 +36,23 @@ fn nobody_gets_channel_zero_or_the_default_partition() {
     );
 }
 
+#[test]
+fn a_channel_is_free_in_all_of_a_domain_that_reaches_beyond_one_leaf() {
+    let mut fleet = fleet();
+    for node in &mut fleet.nodes {
+        node.nvlink_domain = "rack".parse().unwrap();
+    }
+    let leaf = |node: usize| fleet.nodes[node].uplinks[0].leaf;
+    let other = (0..fleet.nodes.len()).find(|&node| leaf(node) != leaf(0)).unwrap();
+    let at = |node: usize| [NicRef { node: NodeId(node as u32), nic: 0 }];
+    let mut ground = Ground::new(&Arc::new(fleet), &std::collections::BTreeMap::new());
+    let job = "acme/a".parse().unwrap();
+    let first = ground.fresh_keys_for(&job, &at(0)).unwrap();
+    ground.take_keys_for(&at(0), first);
+    assert_eq!(first.channel, Some(1));
+    assert_eq!(ground.fresh_keys_for(&job, &at(other)).unwrap().channel, Some(2));
+}
+
 /// What a job on the first node gets after others got these, where its NVLink domain is called so.
 fn check(domain: &str, held: &[(u16, Option<u16>)], expected: Expect) {
     let mut fleet: Fleet = fleet();
