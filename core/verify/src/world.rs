@@ -66,7 +66,10 @@ impl World {
         for (device, port, mac) in fleet.interfaces() {
             macs[device.index()].insert(port, mac);
         }
-        let judges_cables = fleet.devices().map(|device| fleet.judges_cables(device)).collect();
+        let mut judges_cables = vec![false; count];
+        for device in fleet.devices() {
+            judges_cables[device.index()] = fleet.judges_cables(device);
+        }
         Self { fleet, devices: vec![Device::default(); count], macs, judges_cables, islands }
     }
 
