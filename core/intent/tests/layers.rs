@@ -85,9 +85,9 @@ fn each_device_speaks_of_the_layers_it_has() {
             ams-nvl-spine-1: frr
             ams-nvl-spine-2: frr
             ams-nvl-leaf-1: frr linux table
-            ams-hgx-r01-n01: vfio versions mig nvlink devices vm
-            ams-nvl-r01-n01: vfio versions mig imex devices vm
-            ams-nvl-r01-n02: vfio versions mig imex devices vm
+            ams-hgx-r01-n01: vfio versions mig nvlink devices vm scrub
+            ams-nvl-r01-n01: vfio versions mig imex devices vm scrub
+            ams-nvl-r01-n02: vfio versions mig imex devices vm scrub
             nvlink-ams-nvl-r01: nvlink
             subnet-ams-hgx: pkey
             subnet-ams-nvl: pkey
