@@ -242,7 +242,7 @@ impl Act {
     fn held(&self) -> Vec<Artifact> {
         let mut artifacts = Vec::new();
         for device in self.fleet.devices() {
-            for dialect in self.fleet.dialects(device) {
+            for dialect in self.fleet.read_dialects(device) {
                 if let Ok(Some(held)) = self.fabric.held(device, dialect) {
                     let parts = vec![PartText { part: Part::Whole, text: held.text }];
                     artifacts.push(Artifact {

@@ -104,7 +104,7 @@ pub(super) fn answer(
 pub(super) fn held(fleet: &Arc<Fleet>, devices: &dyn Holds) -> Result<Vec<Artifact>, Unreachable> {
     let mut artifacts = Vec::new();
     for device in fleet.devices() {
-        for dialect in fleet.dialects(device) {
+        for dialect in fleet.read_dialects(device) {
             let Some(held) = devices.held(device, dialect)? else {
                 continue;
             };

@@ -163,6 +163,7 @@ fn tenant(place: usize) -> Tenant {
         },
         groups: Vec::new(),
         confidential: None,
+        attestation: None,
     }
 }
 

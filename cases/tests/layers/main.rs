@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its world has failed")]
 
+mod attest;
 mod cuts;
 mod fabric;
 mod hall;

@@ -88,6 +88,8 @@ pub enum Problem {
     OneAddressEach { key: &'static str, found: usize, count: usize },
     /// A layer names devices by their PCI addresses, and a model gives none.
     NoPciAddresses { layer: &'static str, model: String },
+    /// A layer whose lines are about what another layer describes, without that one.
+    LayerAlone { layer: &'static str, needs: &'static str },
     /// A model has more interfaces than a fleet with layers can tell apart.
     TooManyNics { model: String, most: usize },
     /// The name of a layer's manager is no name, or another device has it.
@@ -200,6 +202,7 @@ impl Problem {
             Self::PciTwice { .. } => "pci-twice",
             Self::OneAddressEach { .. } => "one-address-each",
             Self::NoPciAddresses { .. } => "no-pci-addresses",
+            Self::LayerAlone { .. } => "layer-alone",
             Self::TooManyNics { .. } => "too-many-nics",
             Self::NoNameForManager { .. } => "no-name-for-manager",
             Self::NoParent { .. } => "no-parent",
@@ -304,6 +307,7 @@ impl Problem {
             Self::NoPciAddresses { model, .. } => {
                 format!("Give model `{model}` `gpuPci` and `nicPci`, as `lspci -D` shows them.")
             }
+            Self::LayerAlone { needs, .. } => format!("Name `{needs}` too."),
             Self::TooManyNics { most, .. } => format!("Use at most {most}, or name no layers."),
             Self::NoNameForManager { .. } => "Rename the device, its pod or its rack.".into(),
             Self::NoParent { parent, .. } => format!("Add a tenant `{parent}`."),
@@ -353,10 +357,11 @@ fn weaker_remedy(what: &str, above: &str) -> String {
     match what {
         "grade" => format!("Write `{above}` or a stricter grade, or leave it out."),
         "apartLevel" => format!("Write `{above}` or a wider level, or leave it out."),
-        "quota" | "ceiling" | "reserved" | "onDemand" | "preemptible" => {
+        "quota" | "ceiling" | "reserved" | "onDemand" | "preemptible" | "maxAgeSeconds" => {
             format!("Write at most {above}, or leave it out.")
         }
         "jurisdictions" => format!("Choose among {above}, or leave it out."),
+        "measurement" => format!("Write {above}, or leave it out."),
         "secureBoot" => "Write `true`, or leave it out.".into(),
         _ => format!("Write at least {above}, or leave it out."),
     }
@@ -456,6 +461,9 @@ impl fmt::Display for Problem {
                     f,
                     "layer `{layer}` names devices by PCI address, and model `{model}` has none"
                 )
+            }
+            Self::LayerAlone { layer, needs } => {
+                write!(f, "layer `{layer}` vouches for what only layer `{needs}` describes")
             }
             Self::TooManyNics { model, most } => {
                 write!(f, "model `{model}` has more than {most} interfaces, too many for layers")

@@ -2,6 +2,7 @@
 //! from its parent and from the guardrails; what it says may be stricter, never weaker.
 
 mod apart;
+mod attest;
 mod quota;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use crate::form::{self, Form, Shape};
 use crate::guardrail::{Guardrail, Guardrails, labels};
 use crate::refusal::Refusals;
 use crate::tree::{At, Pos};
+use attest::Demand;
 use quota::{Purchases, Quota};
 
 /// All tenants that have a document, also those whose document is refused.
@@ -38,6 +40,7 @@ pub(crate) struct Settled {
     jurisdictions: Option<At<Vec<SmolStr>>>,
     groups: Vec<SmolStr>,
     confidential: Option<Confidential>,
+    attestation: Option<Demand>,
 }
 
 /// What one document says.
@@ -54,6 +57,7 @@ struct Said {
     jurisdictions: Option<At<Vec<SmolStr>>>,
     groups: Vec<SmolStr>,
     confidential: Option<At<Confidential>>,
+    attestation: Option<Demand>,
 }
 
 const TENANT: Shape = Shape {
@@ -71,6 +75,7 @@ const TENANT: Shape = Shape {
         "jurisdictions",
         "groups",
         "confidential",
+        "attestation",
     ],
 };
 
@@ -136,6 +141,7 @@ fn read_one(document: &Document, papers: &Papers, out: &mut Refusals) -> Said {
             .map(|group| group.value)
             .collect(),
         confidential: form.word("confidential", out),
+        attestation: attest::read(&form, out),
     }
 }
 
@@ -232,6 +238,8 @@ fn settle(
         // Without its parent nobody knows what it inherits.
         (None, None) => (Vec::new(), parent_name.is_some()),
     };
+    let confidential = said.confidential.map(|at| at.value);
+    let confidential = confidential.or_else(|| parent.and_then(|parent| parent.confidential));
     Settled {
         pos: name.pos,
         grade: grade.unwrap_or(inherited),
@@ -245,10 +253,8 @@ fn settle(
         secure_boot: above.secure_boot(said.secure_boot, parent),
         jurisdictions: above.jurisdictions(said.jurisdictions, parent, &rails, name.pos),
         groups: said.groups,
-        confidential: said
-            .confidential
-            .map(|at| at.value)
-            .or_else(|| parent.and_then(|parent| parent.confidential)),
+        attestation: above.attestation(said.attestation, parent, confidential),
+        confidential,
     }
 }
 
@@ -458,6 +464,7 @@ impl Settled {
             jurisdictions: self.jurisdictions.map(|at| at.value).unwrap_or_default(),
             groups: self.groups,
             confidential: self.confidential,
+            attestation: self.attestation.map(Demand::into_attestation),
         }
     }
 }

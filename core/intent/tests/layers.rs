@@ -140,7 +140,7 @@ fn every_wrong_word_is_named() {
             bad-value: fleet.yaml:8:150: `0000:1B:00.0` cannot be read as `gpuPci`. Expected: a PCI address is written 0000:1b:00.0, in lower-case digits.
             one-address-each: fleet.yaml:8:175: `nicPci` has 1 addresses for 2 devices. Write 2 addresses in the order of module ids, or leave it out.
             bad-value: fleet.yaml:8:176: `1b:00.0` cannot be read as `nicPci`. Expected: a PCI address is written 0000:1b:00.0, in lower-case digits.
-            wrong-word: fleet.yaml:18:12: `vfoi` is no `layers`. Write one of `vfio`, `versions`, `mig`, `amd`, `nvlink`, `imex`, `pkey`, `devices`, `vm`, `slurm`, `kubernetes`.
+            wrong-word: fleet.yaml:18:12: `vfoi` is no `layers`. Write one of `vfio`, `versions`, `mig`, `amd`, `nvlink`, `imex`, `pkey`, `devices`, `vm`, `slurm`, `kubernetes`, `attest`.
             unknown-key: fleet.yaml:19:20: unknown key `leafs` in topology labels. Did you mean `leaf`?
             wrong-word: fleet.yaml:20:16: `disk` is no `scrub`. Write one of `hbm`, `sram`, `ram`, `nvme`, `nic`.
         "#]],

@@ -165,7 +165,7 @@ fn a_broken_document_does_not_hide_the_next() {
             wrong-word: a.yaml:1:87: `nod` is no `grade`. Did you mean `node`?
             unknown-key: a.yaml:1:100: unknown key `gpu` in a quota. Did you mean `gpus`?
             not-yaml: a.yaml:2:41: this is no YAML: unclosed bracket '['. Correct the YAML or JSON at this place.
-            unknown-key: a.yaml:3:80: unknown key `colour` in a tenant. Known keys are `grade`, `pools`, `guarantee`, `ceiling`, `quota`, `apartFrom`, `apartLevel`, `versions`, `jurisdictions`, `groups`, `confidential`.
+            unknown-key: a.yaml:3:80: unknown key `colour` in a tenant. Known keys are `grade`, `pools`, `guarantee`, `ceiling`, `quota`, `apartFrom`, `apartLevel`, `versions`, `jurisdictions`, `groups`, `confidential`, `attestation`.
         "#]],
     );
 }

@@ -62,11 +62,13 @@ pub enum Dialect {
     Kubernetes,
     /// Who had a job's interfaces before it, and by what evidence nothing of that is left.
     Scrub,
+    /// Who vouches for the confidential machines of jobs, and since when. Never configured.
+    Attest,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Frr,
         Self::Nxos,
         Self::Linux,
@@ -83,6 +85,7 @@ impl Dialect {
         Self::Slurm,
         Self::Kubernetes,
         Self::Scrub,
+        Self::Attest,
     ];
 
     /// The word for it, also used as a file name.
@@ -105,6 +108,7 @@ impl Dialect {
             Self::Slurm => "slurm",
             Self::Kubernetes => "kubernetes",
             Self::Scrub => "scrub",
+            Self::Attest => "attest",
         }
     }
 
@@ -127,7 +131,7 @@ impl FromStr for Dialect {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|dialect| dialect.as_str() == text).ok_or(
             "a dialect is frr, nxos, linux, table, vfio, versions, mig, amd, nvlink, imex, pkey, \
-             devices, vm, slurm, kubernetes or scrub",
+             devices, vm, slurm, kubernetes, scrub or attest",
         )
     }
 }

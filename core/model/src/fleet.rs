@@ -401,6 +401,14 @@ impl Fleet {
         self.network_dialects(device).iter().copied().chain(layers)
     }
 
+    /// The dialects a device is read in: those it is configured in, and one in which nodes only
+    /// report.
+    pub fn read_dialects(&self, device: DeviceId) -> impl Iterator<Item = Dialect> {
+        let is_node = matches!(self.at(device), DeviceAt::Node(_));
+        let reports = is_node && self.layers.dialects.contains(&Dialect::Attest);
+        self.dialects(device).chain(reports.then_some(Dialect::Attest))
+    }
+
     /// The dialects that a device's network is configured in.
     #[must_use]
     pub fn network_dialects(&self, device: DeviceId) -> &'static [Dialect] {

@@ -4,6 +4,7 @@
 //! Never: behaves.
 
 mod artifact;
+mod attest;
 mod board;
 mod fleet;
 mod job;
@@ -20,6 +21,7 @@ mod version;
 mod words;
 
 pub use artifact::{Artifact, Dialect, Generation, Part, PartText};
+pub use attest::{Attestation, Measurement, NotAMeasurement};
 pub use board::BoardPartition;
 pub use fleet::{
     DeviceAt, DeviceId, Enforcement, Fleet, GpuModel, Health, Link, LinkEnd, Nic, Node, NodeId,

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use smol_str::SmolStr;
 
 use crate::{
-    Confidential, DeviceId, Grade, JobName, NodeId, Port, Rate, Runtime, Service, TenantName,
-    TrafficClass, VersionPolicy,
+    Attestation, Confidential, DeviceId, Grade, JobName, NodeId, Port, Rate, Runtime, Service,
+    TenantName, TrafficClass, VersionPolicy,
 };
 
 /// Who owns what, who agreed to meet, and what they were promised: all that the verifier takes from
@@ -46,6 +46,8 @@ pub struct Trust {
     pub runtime: Runtime,
     /// What keeps the host out of their memory, if it asks for that.
     pub confidential: Option<Confidential>,
+    /// What it demands of the reports about their machines, if it wants any.
+    pub attestation: Option<Attestation>,
     /// Groups of the identity provider whose members act for it.
     pub groups: Vec<SmolStr>,
 }
@@ -87,6 +89,7 @@ impl Default for Trust {
             versions: VersionPolicy::default(),
             runtime: Runtime::Container,
             confidential: None,
+            attestation: None,
             groups: Vec::new(),
         }
     }

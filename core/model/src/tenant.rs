@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::words::words;
-use crate::{Confidential, Rate, TenantName};
+use crate::{Attestation, Confidential, Rate, TenantName};
 
 /// Somebody whose things are kept apart from everybody else's.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -37,6 +37,8 @@ pub struct Tenant {
     pub groups: Vec<SmolStr>,
     /// What keeps the host out of its jobs' memory, if it asks for that.
     pub confidential: Option<Confidential>,
+    /// What it demands of the reports about its confidential machines, if it wants any.
+    pub attestation: Option<Attestation>,
 }
 
 /// How many GPUs a tenant and all below it may hold in each class of capacity.

@@ -104,6 +104,7 @@ pub(crate) fn trust(tenant: Option<&Tenant>) -> Trust {
         versions: tenant.versions.clone(),
         runtime: runtime(tenant.grade, tenant.confidential),
         confidential: tenant.confidential,
+        attestation: tenant.attestation,
         groups: tenant.groups.clone(),
     }
 }

@@ -402,6 +402,7 @@ fn undescribed(name: &TenantName, grade: Grade) -> Tenant {
         jurisdictions: Vec::new(),
         groups: Vec::new(),
         confidential: None,
+        attestation: None,
     }
 }
 

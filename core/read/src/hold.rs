@@ -1,7 +1,8 @@
 mod words;
 
 use model::{
-    Component, Confidential, Evidence, Guid, JobName, Memory, Name, PciAddress, TenantName,
+    Component, Confidential, Evidence, Guid, JobName, Measurement, Memory, Name, PciAddress,
+    TenantName,
 };
 use smol_str::SmolStr;
 
@@ -60,6 +61,9 @@ pub enum Hold {
     GuestHas { job: JobName, pci: PciAddress },
     /// The memory of the job's virtual machine is on this NUMA node.
     GuestNear { job: JobName, numa: u16 },
+
+    /// Somebody vouches for the job's virtual machine on this node.
+    Attested { job: JobName, node: Name, report: Box<Report> },
 
     // What was there before a job.
     /// Nobody left anything on these interfaces of the job.
@@ -202,4 +206,19 @@ pub struct Cleaned {
     pub after: JobName,
     /// How.
     pub evidence: Evidence,
+}
+
+/// What somebody vouches for. Nobody here checks signatures: whoever is named did.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Report {
+    /// What keeps the host out of the machine.
+    pub technology: Confidential,
+    /// What it was launched with.
+    pub measurement: Measurement,
+    /// Who vouches.
+    pub by: Name,
+    /// Since when, as that one says.
+    pub at: SmolStr,
+    /// How long ago that was when somebody looked.
+    pub age_s: u64,
 }

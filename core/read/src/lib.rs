@@ -4,6 +4,7 @@
 //! says it. Never: skips a line it does not know.
 
 mod amd;
+mod attest;
 mod claim;
 mod devices;
 mod differ;
@@ -31,7 +32,7 @@ mod yaml;
 
 pub use claim::{Bridge, Claim, Fact, Scope};
 pub use differ::{Difference, differences};
-pub use hold::{Cleaned, DeviceFile, Direction, Function, Hold, Left, Peer};
+pub use hold::{Cleaned, DeviceFile, Direction, Function, Hold, Left, Peer, Report};
 
 use model::Dialect;
 
@@ -85,6 +86,7 @@ pub fn claims(dialect: Dialect, text: &str) -> Reading {
         Dialect::Slurm => slurm::read(text),
         Dialect::Kubernetes => kubernetes::read(text),
         Dialect::Scrub => scrub::read(text),
+        Dialect::Attest => attest::read(text),
     }
 }
 
@@ -108,5 +110,6 @@ pub fn ignored(dialect: Dialect) -> &'static [&'static str] {
         Dialect::Slurm => slurm::IGNORED,
         Dialect::Kubernetes => kubernetes::IGNORED,
         Dialect::Scrub => scrub::IGNORED,
+        Dialect::Attest => attest::IGNORED,
     }
 }

@@ -3,8 +3,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
 use model::{
-    Asn, JobName, Memory, Name, PciAddress, Port, RouteDistinguisher, RouteTarget, Service,
-    TrafficClass, VrfName,
+    Asn, Confidential, JobName, Measurement, Memory, Name, PciAddress, Port, RouteDistinguisher,
+    RouteTarget, Service, TrafficClass, VrfName,
 };
 use wire::{Mac, Tag, Vni};
 
@@ -130,6 +130,18 @@ pub(crate) fn nics(word: &str) -> Result<u64, Why> {
 
 pub(crate) fn memory(word: &str) -> Result<Memory, Why> {
     value(word, "a memory is hbm, sram, ram, nvme or nic")
+}
+
+pub(crate) fn technology(word: &str) -> Result<Confidential, Why> {
+    value(word, "a machine is kept from its host by sev-snp or tdx")
+}
+
+pub(crate) fn measurement(word: &str) -> Result<Measurement, Why> {
+    value(word, "a measurement is a SHA-384 in 96 lower-case hexadecimal digits")
+}
+
+pub(crate) fn age_s(word: &str) -> Result<u64, Why> {
+    value(word, "an age is a whole number of seconds")
 }
 
 /// A GPU by its module id, as the number from 0 that it has here.

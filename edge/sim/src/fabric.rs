@@ -46,7 +46,7 @@ impl Fabric {
     pub fn copy_of(fleet: Arc<Fleet>, devices: &dyn Holds) -> Result<Self, Unreachable> {
         let mut fabric = Self::new(fleet.clone());
         for device in fleet.devices() {
-            for dialect in fleet.dialects(device) {
+            for dialect in fleet.read_dialects(device) {
                 if let Some(held) = devices.held(device, dialect)? {
                     fabric.put(device, dialect, held);
                 }

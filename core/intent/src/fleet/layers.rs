@@ -29,6 +29,7 @@ impl Word for Dialect {
         ("vm", Self::Vm),
         ("slurm", Self::Slurm),
         ("kubernetes", Self::Kubernetes),
+        ("attest", Self::Attest),
     ];
 }
 
@@ -127,6 +128,10 @@ pub(super) fn lay(fleet: &mut Fleet, spec: &Spec, out: &mut Refusals) {
             let problem = Problem::TooManyNics { model: model.name.to_string(), most: MOST_NICS };
             out.refuse(layers.pos, problem);
         }
+    }
+    let has = |dialect| layers.value.dialects.contains(&dialect);
+    if has(Dialect::Attest) && !has(Dialect::Vm) {
+        out.refuse(layers.pos, Problem::LayerAlone { layer: "attest", needs: "vm" });
     }
     fleet.layers = layers.value.clone();
     if !fleet.layers.dialects.is_empty() && !fleet.scrub.is_empty() {

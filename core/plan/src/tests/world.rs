@@ -359,6 +359,7 @@ pub(super) fn tenant(name: &str) -> Tenant {
         jurisdictions: Vec::new(),
         groups: Vec::new(),
         confidential: None,
+        attestation: None,
     }
 }
 

@@ -258,6 +258,7 @@ fn tenant(name: TenantName, wish: &Wish, above: Option<&Tenant>) -> Tenant {
         },
         groups: Vec::new(),
         confidential: None,
+        attestation: None,
         name,
     }
 }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use model::{Confidential, Evidence};
 
-use super::{DeviceFile, Direction, Function, Hold, Peer};
+use super::{DeviceFile, Direction, Function, Hold, Peer, Report};
 
 /// What a claim says, in words.
 impl fmt::Display for Hold {
@@ -47,6 +47,12 @@ impl fmt::Display for Hold {
             Self::GuestHas { job, pci } => write!(f, "the virtual machine of {job} has {pci}"),
             Self::GuestNear { job, numa } => {
                 write!(f, "the memory of {job}'s virtual machine is on NUMA node {numa}")
+            }
+
+            Self::Attested { job, node, report } => {
+                let Report { technology, measurement, by, at, age_s } = &**report;
+                write!(f, "{by} vouches at {at}, {age_s} s ago, that {job} on {node} was ")?;
+                write!(f, "launched with {technology} as {measurement}")
             }
 
             // What was there before.

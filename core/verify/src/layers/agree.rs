@@ -532,6 +532,7 @@ impl NodeView<'_> {
         let slurm = self.allocated.iter().find(|line| own(&line.0)).map(|line| line.2);
         let claimed = self.claimed.iter().find(|line| own(&line.0)).map(|line| line.2);
         let pasts = self.pasts.iter().find(|line| own(&line.0)).map(|line| line.2);
+        let reports = self.reports.iter().find(|line| own(&line.who)).map(|line| line.at);
         let lines = [
             (Dialect::Imex, imex),
             (Dialect::Devices, devices),
@@ -539,6 +540,7 @@ impl NodeView<'_> {
             (Dialect::Slurm, slurm),
             (Dialect::Kubernetes, claimed),
             (Dialect::Scrub, pasts),
+            (Dialect::Attest, reports),
         ];
         lines.into_iter().filter_map(|(layer, at)| Some((layer, at?))).collect()
     }

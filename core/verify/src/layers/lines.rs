@@ -109,6 +109,7 @@ impl Verifier {
             | Hold::Guest { .. }
             | Hold::GuestHas { .. }
             | Hold::GuestNear { .. }
+            | Hold::Attested { .. }
             | Hold::Clean { .. }
             | Hold::After { .. }
             | Hold::Scrubbed { .. } => {}

@@ -6,6 +6,7 @@
 //! place; what joins several nodes are others.
 
 mod agree;
+mod attest;
 mod board;
 mod cluster;
 mod fabric;
@@ -18,6 +19,7 @@ mod node;
 mod past;
 mod pods;
 mod software;
+mod weakness;
 mod why;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,9 +32,10 @@ use read::Reading;
 use smol_str::SmolStr;
 
 pub use finding::{
-    Atom, Disagree, Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Named,
-    Owner, Strength, View,
+    Atom, Disagree, Lack, LayerBreach, LayerPlace, LayerSevered, Member, Named, Owner, Strength,
+    View,
 };
+pub use weakness::LayerWeakness;
 
 use found::Findings;
 
@@ -118,6 +121,7 @@ static STRICTEST: Trust = Trust {
     versions: VersionPolicy { at_least: BTreeMap::new(), secure_boot: false },
     runtime: Runtime::Container,
     confidential: None,
+    attestation: None,
     groups: Vec::new(),
 };
 

@@ -1,10 +1,10 @@
 //! What all lines about one node say, and the verdict about it.
 
 use model::{
-    Component, Confidential, DeviceId, Dialect, Grade, JobName, NodeId, NodeModel, PciAddress,
-    Runtime, Share, Trust,
+    Component, Confidential, DeviceId, Dialect, Grade, JobName, Name, NodeId, NodeModel,
+    PciAddress, Runtime, Share, Trust,
 };
-use read::{DeviceFile, Fact, Function, Hold};
+use read::{DeviceFile, Fact, Function, Hold, Report};
 use smol_str::SmolStr;
 
 use super::found::Findings;
@@ -37,6 +37,7 @@ pub(super) struct NodeView<'a> {
     pub(super) guests: Vec<(Who, Option<Confidential>, At)>,
     pub(super) guest_has: Vec<(Who, PciAddress, At)>,
     pub(super) guest_near: Vec<(Who, u16, At)>,
+    pub(super) reports: Vec<Vouched<'a>>,
     pub(super) pasts: Vec<(Who, &'a Hold, At)>,
     pub(super) schedulable: Vec<(u64, At)>,
     pub(super) allocated: Vec<(Who, u64, At)>,
@@ -54,6 +55,14 @@ pub(super) struct JobHere<'a> {
     pub(super) name: &'a JobName,
     pub(super) share: Share,
     pub(super) trust: &'a Trust,
+}
+
+/// What a line vouches for.
+pub(super) struct Vouched<'a> {
+    pub(super) who: Who,
+    pub(super) node: &'a Name,
+    pub(super) report: &'a Report,
+    pub(super) at: At,
 }
 
 /// A function, as a line places it.
@@ -77,6 +86,7 @@ impl Verifier {
         self.judge_board(&view, found);
         self.judge_divisions(&view, found);
         self.judge_jobs_here(&view, found);
+        self.judge_reports(&view, found);
         self.judge_pasts(&view, found);
         self.judge_software(&view, found);
         self.judge_labels(&view, found);
@@ -180,6 +190,7 @@ impl<'a> NodeView<'a> {
             guests: Vec::new(),
             guest_has: Vec::new(),
             guest_near: Vec::new(),
+            reports: Vec::new(),
             pasts: Vec::new(),
             schedulable: Vec::new(),
             allocated: Vec::new(),
@@ -232,6 +243,10 @@ impl<'a> NodeView<'a> {
             Hold::GuestNear { job, numa } => {
                 let who = self.who(verifier, job);
                 self.guest_near.push((who, *numa, at));
+            }
+            Hold::Attested { job, node, report } => {
+                let who = self.who(verifier, job);
+                self.reports.push(Vouched { who, node, report, at });
             }
             Hold::Clean { job, .. } | Hold::After { job, .. } | Hold::Scrubbed { job, .. } => {
                 let who = self.who(verifier, job);

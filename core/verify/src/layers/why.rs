@@ -31,8 +31,11 @@ impl Verifier {
             steps.push(self.why_host(one, other));
         }
         for &layer in layers {
-            if matches!(layer, Dialect::Versions | Dialect::Mig | Dialect::Amd) {
-                // What these say is of a host or a GPU as a whole.
+            if matches!(
+                layer,
+                Dialect::Versions | Dialect::Mig | Dialect::Amd | Dialect::Scrub | Dialect::Attest
+            ) {
+                // What these say is of a host, a GPU or a machine as a whole, and joins nobody.
                 continue;
             }
             let (ours, theirs) = (self.places(layer, one), self.places(layer, other));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a fixture that is wrong fails its test")]
 
+mod attest;
 mod clusters;
 mod exact;
 mod random;

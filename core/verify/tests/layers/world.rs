@@ -52,6 +52,7 @@ impl World {
             versions: VersionPolicy::default(),
             runtime: if in_machines { Runtime::Vm } else { Runtime::Container },
             confidential,
+            attestation: None,
             groups: vec![format!("{name}-people").into()],
         };
         self.owners.trusts.insert(name.parse().unwrap(), trust);

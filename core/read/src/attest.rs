@@ -1,0 +1,45 @@
+use crate::hold::Report;
+use crate::lines::Line;
+use crate::statement::{self, COMMENT};
+use crate::values::{Why, age_s, job, measurement, name, technology};
+use crate::{Hold, Reading};
+
+/// Lines that are none of our business, by how they begin: comments.
+pub(crate) const IGNORED: &[&str] = &[COMMENT];
+
+pub(crate) fn read(text: &str) -> Reading {
+    statement::read(text, |line| hold(line).map(Some))
+}
+
+fn hold(line: &Line<'_>) -> Result<Hold, Why> {
+    match line.words().as_slice() {
+        [
+            "report",
+            of,
+            "on",
+            node,
+            kind,
+            "measurement",
+            measured,
+            "by",
+            by,
+            "at",
+            at,
+            "age",
+            age,
+        ] => {
+            let report = Box::new(Report {
+                technology: technology(kind)?,
+                measurement: measurement(measured)?,
+                by: name(by)?,
+                at: (*at).into(),
+                age_s: age_s(age)?,
+            });
+            Ok(Hold::Attested { job: job(of)?, node: name(node)?, report })
+        }
+        ["report", ..] => Err(
+            "a report says which machine was measured how, who vouches, since when, and its age",
+        ),
+        _ => Err("no line of this dialect is written so"),
+    }
+}
