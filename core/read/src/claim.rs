@@ -58,6 +58,8 @@ pub enum Fact {
     AdvertisesEvpn,
     /// The device's tunnels come from this address.
     Vtep(Ipv4Addr),
+    /// The device itself has this address, so that it can announce it.
+    Has(Ipv4Addr),
 
     // Segments and VRFs.
     /// The bridge domain is the segment with this VNI.

@@ -52,7 +52,11 @@ fn facts(line: &Line<'_>, claims: &mut Vec<Claim>) -> Result<(), Why> {
         }
         // A VRF alone joins nothing; what is in it says so itself.
         ["vrf", _name] => {}
-        ["vtep", at] => claim(Fact::Vtep(address(at)?)),
+        ["vtep", at] => {
+            let own = address(at)?;
+            claim(Fact::Vtep(own));
+            claim(Fact::Has(own));
+        }
         ["uplink", on, state @ ..] => {
             let fact = Fact::Uplink(port(on)?);
             judged(state)?;

@@ -20,6 +20,7 @@ impl fmt::Display for Fact {
             Self::Announces(address) => write!(f, "announces {address} to the underlay"),
             Self::AdvertisesEvpn => f.write_str("tells its EVPN neighbours what it has"),
             Self::Vtep(address) => write!(f, "sends its tunnels from {address}"),
+            Self::Has(address) => write!(f, "has the address {address}"),
             Self::SegmentOf { bridge, vni } => write!(f, "bridge domain {bridge} is segment {vni}"),
             Self::RoutedIn { bridge, vrf } => {
                 write!(f, "bridge domain {bridge} is routed in VRF {vrf}")

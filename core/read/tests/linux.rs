@@ -27,6 +27,7 @@ fn a_head_names_the_tunnel_endpoint() {
         HEAD,
         expect![[r#"
             1: Vtep(10.255.0.3)
+            1: Has(10.255.0.3)
             2: Uplink(Swp(33))
             3: QueuedLink { port: Swp(33), rate_bps: 400000000000 }
         "#]],

@@ -117,6 +117,7 @@ fn a_head_says_who_the_device_is_among_its_neighbours() {
             10 KeepsSources
             16 AdvertisesEvpn
             17 Vtep(10.255.0.1)
+            17 Has(10.255.0.1)
             21 CableAddress { port: Ethernet(33), address: 172.16.0.0 }
             25 LocalAs(Asn(4200000001))
             28 Announces(10.255.0.1)
@@ -209,6 +210,7 @@ nv overlay evpn
              2 Contract { vrf: VrfName("t17"), client: Tag(1001), provider: Tag(2001), service: Service { protocol: Tcp, port: 2049 } }
              2 Contract { vrf: VrfName("t17"), client: Tag(1001), provider: Tag(2001), service: Service { protocol: Udp, port: 53 } }
             14 Vtep(10.255.0.7)
+            14 Has(10.255.0.7)
             15 AdvertisesEvpn
             ignored []
         "#]],

@@ -78,6 +78,8 @@ pub(crate) struct Device {
     pub(crate) announces: BTreeMap<Ipv4Addr, Lines<()>>,
     pub(crate) advertises: Lines<()>,
     pub(crate) vtep: Lines<Ipv4Addr>,
+    /// The addresses of the device itself.
+    own: BTreeMap<Ipv4Addr, Lines<()>>,
     pub(crate) judges: Lines<()>,
     keeps: Lines<()>,
     pub(crate) bridges: BTreeMap<Bridge, BridgeLines>,
@@ -288,6 +290,7 @@ impl Device {
             Fact::Announces(address) => turn_in(&mut self.announces, *address, (), at, turn),
             Fact::AdvertisesEvpn => self.advertises.turn((), at, turn),
             Fact::Vtep(address) => self.vtep.turn(*address, at, turn),
+            Fact::Has(address) => turn_in(&mut self.own, *address, (), at, turn),
             Fact::SegmentOf { bridge, vni } => self.turn_segment(bridge, *vni, at, turn),
             Fact::RoutedIn { bridge, vrf } => self.turn_routed(bridge, vrf, at, turn),
             Fact::Gateway { bridge, address, prefix } => {
@@ -527,6 +530,6 @@ impl Device {
     pub(crate) fn announced(&self, address: Ipv4Addr) -> bool {
         !self.advertises.is_empty()
             && self.announces.contains_key(&address)
-            && self.vtep.values().any(|own| *own == address)
+            && self.own.contains_key(&address)
     }
 }

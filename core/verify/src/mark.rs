@@ -57,6 +57,7 @@ impl Verifier {
             Fact::Announces(_)
             | Fact::AdvertisesEvpn
             | Fact::Vtep(_)
+            | Fact::Has(_)
             | Fact::JudgesByGroups
             | Fact::KeepsSources
             | Fact::TableDeniesByDefault

@@ -92,7 +92,10 @@ impl<'a> Late<'a> {
         }
         if let Some((line, loopback)) = self.source {
             match self.loopbacks.get(loopback) {
-                Some(&address) => reader.claim(line, Fact::Vtep(address)),
+                Some(&address) => {
+                    reader.claim(line, Fact::Vtep(address));
+                    reader.claim(line, Fact::Has(address));
+                }
                 None => {
                     reader.unknown(line, "this loopback has no address here");
                 }
