@@ -132,8 +132,9 @@ fn a_text_is_read_with_its_lines() {
     let answer = desk.run_with(&["read", "--dialect", "linux", "-"], text).ends(1);
     expect![[r#"
         1  sends its tunnels from 10.255.0.3
+        1  has the address 10.255.0.3
         4  unknown `ip rule add pref 7`: no line of this dialect is written so
-        Not read: 1 unknown line, 1 claim; 1 line ignored, see --ignored
+        Not read: 1 unknown line, 2 claims; 1 line ignored, see --ignored
     "#]]
     .assert_eq(&answer.out);
 }

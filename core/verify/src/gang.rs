@@ -34,8 +34,8 @@ impl Verifier {
             members.push((key, self.index.domain(key).filter(|_| alone)?));
         }
         let tag = self.common_tag(job, ports, &members)?;
-        if members.len() == 1 {
-            return Some(());
+        if let [(key, _)] = members[..] {
+            return self.is_in_one_space(key, job).then_some(());
         }
         self.common_target(&members)?;
         let runs = self.runs(job, &members)?;
@@ -111,6 +111,19 @@ impl Verifier {
         }
         runs.sort_unstable_by_key(|run| run.first);
         Some(runs)
+    }
+
+    /// Whether all ports of a job in a bridge domain speak in the same space of the packet program.
+    fn is_in_one_space(&self, key: &DomainKey, job: JobId) -> bool {
+        let facts = self.facts(key.0);
+        if self.world.is_switch(key.0) || !facts.program_denies() {
+            return true;
+        }
+        let own = self.seats(key).filter(|seat| seat.owner == Some(job));
+        let ports = own.filter_map(|seat| facts.ports.get(&seat.port));
+        let mut spaces = ports.flat_map(|lines| lines.entries.values().map(|entry| &entry.space));
+        let first = spaces.next();
+        spaces.all(|space| Some(space) == first)
     }
 
     /// Whether the packet program of a device knows exactly what of the job is elsewhere. A switch
