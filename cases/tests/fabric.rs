@@ -89,6 +89,8 @@ enum Outcome {
     Agreed(Truth),
     /// They did so on a fabric that had held nothing before.
     Stale(String),
+    /// A device that holds the text says nothing more.
+    Died(String),
     /// A rate that nobody promised starves somebody. The verifier names the promise that it breaks,
     /// and not who starves (docs/oracle.md).
     Slowed,
@@ -115,7 +117,16 @@ fn round(seed: u64, ground: &mut Ground, arena: &mut Arena) -> Outcome {
         return Outcome::Unknown;
     }
     let breaks_promise = findings(&world, &cutting.artifacts).iter().any(is_of_rates);
-    match compare(&world, &cutting, ground, arena) {
+    let outcome = match compare(&world, &cutting, ground, arena) {
+        // Daemons die now and then of what they lived through; of the same text twice they must not.
+        Outcome::Died(why) => {
+            println!("seed {seed}: {why}");
+            ground.rebuild(arena);
+            compare(&world, &cutting, ground, arena)
+        }
+        outcome => outcome,
+    };
+    match outcome {
         Outcome::Differed { fewer: true, .. } if breaks_promise => Outcome::Slowed,
         // What a fabric learnt under earlier plans may be in the way: from nothing it must be so.
         Outcome::Differed { fewer: true, .. } => {
@@ -143,7 +154,10 @@ fn compare(world: &World, cutting: &Cutting, ground: &mut Ground, arena: &mut Ar
         return Outcome::Refused(why);
     }
     ground.settle(fleet);
-    let observed = ground.observed(fleet).unwrap();
+    let observed = match ground.observed(fleet) {
+        Ok(observed) => observed,
+        Err(why) => return Outcome::Died(why),
+    };
     let found = findings(world, &observed);
     if found.iter().any(is_beyond_the_oracle) {
         return Outcome::Unknown;
@@ -265,7 +279,7 @@ impl Tally {
                 self.compared += 1;
                 self.stale.push(what);
             }
-            Outcome::Differed { how, .. } => {
+            Outcome::Differed { how, .. } | Outcome::Died(how) => {
                 self.compared += 1;
                 self.differing.push(how);
             }
