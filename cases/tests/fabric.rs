@@ -91,9 +91,8 @@ enum Outcome {
     Stale(String),
     /// A device that holds the text says nothing more.
     Died(String),
-    /// A rate that nobody promised starves somebody. The verifier names the promise that it breaks,
-    /// and not who starves (docs/oracle.md).
-    Slowed,
+    /// They did not, only in that fewer of them arrived, and why is known (docs/oracle.md).
+    Known(&'static str),
     /// They did not; perhaps only in that fewer of them arrived.
     Differed { fewer: bool, how: String },
 }
@@ -105,7 +104,7 @@ struct Tally {
     severed: usize,
     unknown: usize,
     refused: BTreeMap<String, usize>,
-    slowed: usize,
+    known: BTreeMap<&'static str, usize>,
     stale: Vec<String>,
     differing: Vec<String>,
 }
@@ -116,7 +115,7 @@ fn round(seed: u64, ground: &mut Ground, arena: &mut Arena) -> Outcome {
     if findings(&world, &cutting.artifacts).iter().any(is_beyond_the_oracle) {
         return Outcome::Unknown;
     }
-    let breaks_promise = findings(&world, &cutting.artifacts).iter().any(is_of_rates);
+    let known = findings(&world, &cutting.artifacts).iter().find_map(why_fewer);
     let outcome = match compare(&world, &cutting, ground, arena) {
         // Daemons die now and then of what they lived through; of the same text twice they must not.
         Outcome::Died(why) => {
@@ -126,24 +125,24 @@ fn round(seed: u64, ground: &mut Ground, arena: &mut Arena) -> Outcome {
         }
         outcome => outcome,
     };
-    match outcome {
-        Outcome::Differed { fewer: true, .. } if breaks_promise => Outcome::Slowed,
+    match (outcome, known) {
+        (Outcome::Differed { fewer: true, .. }, Some(why)) => Outcome::Known(why),
         // What a fabric learnt under earlier plans may be in the way: from nothing it must be so.
-        Outcome::Differed { fewer: true, .. } => {
+        (Outcome::Differed { fewer: true, .. }, None) => {
             ground.rebuild(arena);
             match compare(&world, &cutting, ground, arena) {
                 Outcome::Agreed(_) => Outcome::Stale(cutting.what),
                 outcome => outcome,
             }
         }
-        Outcome::Refused(why) => {
+        (Outcome::Refused(why), _) => {
             // Whatever a device refused, it takes what is sound.
             if ground.hold(&world.plan.fleet, &world.artifacts).is_err() {
                 ground.rebuild(arena);
             }
             Outcome::Refused(why)
         }
-        outcome => outcome,
+        (outcome, _) => outcome,
     }
 }
 
@@ -175,16 +174,19 @@ fn compare(world: &World, cutting: &Cutting, ground: &mut Ground, arena: &mut Ar
     Outcome::Differed { fewer: is_fewer(&said, &done), how }
 }
 
-/// Whether a device treats somebody otherwise than was promised.
-fn is_of_rates(finding: &Finding) -> bool {
-    let Finding::Weak(weak) = finding else { return false };
-    matches!(
-        weak.weakness,
+/// Why fewer packets may arrive than the verifier says, of what it names as weak.
+fn why_fewer(finding: &Finding) -> Option<&'static str> {
+    let Finding::Weak(weak) = finding else { return None };
+    match weak.weakness {
         Weakness::BrokenRates { .. }
-            | Weakness::BrokenTreatment { .. }
-            | Weakness::BrokenQueue { .. }
-            | Weakness::BrokenLink { .. }
-    )
+        | Weakness::BrokenTreatment { .. }
+        | Weakness::BrokenQueue { .. }
+        | Weakness::BrokenLink { .. } => Some("a rate that nobody promised slows packets down"),
+        Weakness::SharedAddress { .. } => {
+            Some("an address in two places is reached in one of them")
+        }
+        _ => None,
+    }
 }
 
 /// Whether packets do nothing that the verifier did not say, and only fewer of them arrive.
@@ -271,9 +273,9 @@ impl Tally {
                 self.crossing += usize::from(!truth.crossings.is_empty());
                 self.severed += usize::from(!truth.severed.is_empty());
             }
-            Outcome::Slowed => {
+            Outcome::Known(why) => {
                 self.compared += 1;
-                self.slowed += 1;
+                *self.known.entry(why).or_default() += 1;
             }
             Outcome::Stale(what) => {
                 self.compared += 1;
@@ -287,12 +289,14 @@ impl Tally {
     }
 
     fn report(&self) -> String {
-        let Self { compared, crossing, severed, unknown, refused, slowed, stale, .. } = self;
+        let Self { compared, crossing, severed, unknown, refused, known, stale, .. } = self;
         let mut report = format!(
-            "{compared} compared: {crossing} with crossings, {severed} with severed jobs, \
-             {slowed} slowed by rates that nobody promised; \
+            "{compared} compared: {crossing} with crossings, {severed} with severed jobs; \
              {unknown} skipped for a line unknown or contradicted\n"
         );
+        for (why, times) in known {
+            let _ = writeln!(report, "{times:5} with fewer packets: {why}");
+        }
         for what in stale {
             let _ = writeln!(report, "as said only on a fabric that held nothing before: {what}");
         }
