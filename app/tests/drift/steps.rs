@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use apply::{Linux, Node as _, Sent};
@@ -11,7 +11,7 @@ use intent::Source;
 use lab::Fault;
 use model::{Artifact, DeviceId, Dialect, Generation, Part, PartText};
 use nix::sys::signal::{Signal, raise};
-use observe::Place;
+use observe::{Place, Vty};
 use plan::{Ledger, Plan};
 use verify::Finding;
 
@@ -225,10 +225,22 @@ fn hold_and_die() {
     let sent = Sent { generation: Generation(generation), texts };
     node.hold(&sent, &mut |step| {
         fs::write(folder.join("step"), step).unwrap();
+        if let Some(vni) = step.strip_prefix("tell FRR no more: vni ") {
+            check_zebra_forgot_the_bridge(&said(FRR), vni);
+        }
         if steps == kill_at {
             raise(Signal::SIGKILL).unwrap();
         }
         steps += 1;
     })
     .unwrap();
+}
+
+/// zebra keeps a pointer to the bridge of a VRF's VNI, and follows it when the VNI goes: into memory
+/// that it has freed, if it did not see the bridge go down while its tunnel was inside.
+fn check_zebra_forgot_the_bridge(frr: &Path, vni: &str) {
+    let mut zebra = Vty::open(frr, "zebra").unwrap();
+    let said = zebra.say(&format!("show evpn vni {vni}")).unwrap();
+    let bridge = said.lines().find_map(|line| line.trim().strip_prefix("SVI-If: "));
+    assert!(matches!(bridge, None | Some("None")), "{said}");
 }

@@ -67,7 +67,18 @@ impl<'a> Change<'a> {
                 made.entry(vrf).or_default().push((name, index));
             }
         }
-        made.iter().try_for_each(|(vrf, links)| self.ask(*vrf, &requests::remove_links(links)))
+        made.iter().try_for_each(|(vrf, links)| self.remove(*vrf, links))
+    }
+
+    /// Removes links of one VRF at once. The bridge of its own VNI goes down before: zebra lets go
+    /// of it only when it sees that while the tunnel is inside, and otherwise follows a pointer into
+    /// what it has freed when the VNI goes.
+    fn remove(&mut self, vrf: Option<&str>, links: &[(&str, u32)]) -> Result<(), Trouble> {
+        let own = vrf.map(|vrf| format!("br{}", L3_VNIS + u32::from(number(Some(vrf)))));
+        let is_own = |(name, _): &&(&str, u32)| own.as_deref() == Some(*name);
+        let downs = links.iter().filter(is_own).map(|(name, index)| requests::set_down(name, *index));
+        let all: Vec<Request> = downs.chain(requests::remove_links(links)).collect();
+        self.ask(vrf, &all)
     }
 
     /// Takes everything out of a VRF that will end. Tunnels are not left to its end, which comes
@@ -78,7 +89,7 @@ impl<'a> Change<'a> {
             self.release_from(Some(vrf), port, index)?;
         }
         let made: Vec<(&str, u32)> = found.made(vrf).collect();
-        self.ask(Some(vrf), &requests::remove_links(&made))
+        self.remove(Some(vrf), &made)
     }
 
     /// Takes a port out of its bridge, down. It stays in the VRF as long as that stays, because its

@@ -145,6 +145,12 @@ pub(crate) fn set_up(name: &str, index: u32) -> Request {
     request(format!("bring {name} up"), RouteNetlinkMessage::SetLink(link), 0, &[])
 }
 
+pub(crate) fn set_down(name: &str, index: u32) -> Request {
+    let mut link = link(index);
+    link.header.change_mask = LinkFlags::Up;
+    request(format!("bring {name} down"), RouteNetlinkMessage::SetLink(link), 0, GONE)
+}
+
 /// Out of its bridge and down.
 pub(crate) fn take_out(name: &str, index: u32) -> Request {
     let mut link = link(index);
