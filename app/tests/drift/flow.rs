@@ -24,10 +24,20 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// Between two of one job.
     pub(crate) fn begin(lab: &Standing, from: &str, to: &str) -> Self {
+        Self::between(lab, (from, 0), (to, PORT))
+    }
+
+    /// From a service to a job that may ask it.
+    pub(crate) fn answers(lab: &Standing, (from, service): (&str, u16), to: &str) -> Self {
+        Self::between(lab, (from, service), (to, PORT))
+    }
+
+    fn between(lab: &Standing, (from, own): (&str, u16), (to, port): (&str, u16)) -> Self {
         let (from, to) = (lab.workload(from), lab.workload(to));
-        let mouth = socket(lab, &from.name, 0);
-        let ear = socket(lab, &to.name, PORT);
+        let mouth = socket(lab, &from.name, own);
+        let ear = socket(lab, &to.name, port);
         ear.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let is_over = Arc::new(AtomicBool::new(false));
         let (sent, arrived) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())));
@@ -37,7 +47,7 @@ impl Flow {
                 while !is_over.load(Ordering::Relaxed) {
                     let number = sent.fetch_add(1, Ordering::Relaxed) + 1;
                     // A host whose neighbours do not answer is told so; it goes on.
-                    let _ = mouth.send_to(&number.to_be_bytes(), (to, PORT));
+                    let _ = mouth.send_to(&number.to_be_bytes(), (to, port));
                     sleep(PAUSE);
                 }
             }

@@ -32,6 +32,9 @@ use watching::Watching;
 /// Where everything is broken.
 const DEVICE: &str = "leaf-1";
 
+/// Where `train` may be asked by the jobs that it consented to.
+const METRICS: u16 = 9125;
+
 /// A fault, a piece of the statement that names it, and whom it concerns.
 struct Case(Fault, &'static str, &'static [&'static str]);
 
@@ -76,8 +79,12 @@ struct Fate {
 fn every_drift_is_found_and_named_and_repaired_and_nobody_gains_by_it() {
     let lab = Standing::up("drift", 2);
     let watch = Watching::begin(&lab);
-    let flows =
-        [Flow::begin(&lab, "blue-1/0", "blue-2/0"), Flow::begin(&lab, "red-1/3", "red-2/3")];
+    let flows = [
+        Flow::begin(&lab, "blue-1/0", "blue-2/0"),
+        Flow::begin(&lab, "red-1/3", "red-2/3"),
+        // Routed between two jobs, out of the device that is broken.
+        Flow::answers(&lab, ("blue-1/0", METRICS), "blue-2/1"),
+    ];
     let attack = Attack::begin(&lab);
     flows.iter().for_each(Flow::passes);
     let mut fates = Vec::new();

@@ -76,7 +76,8 @@ impl<'a> Change<'a> {
     fn remove(&mut self, vrf: Option<&str>, links: &[(&str, u32)]) -> Result<(), Trouble> {
         let own = vrf.map(|vrf| format!("br{}", L3_VNIS + u32::from(number(Some(vrf)))));
         let is_own = |(name, _): &&(&str, u32)| own.as_deref() == Some(*name);
-        let downs = links.iter().filter(is_own).map(|(name, index)| requests::set_down(name, *index));
+        let downs =
+            links.iter().filter(is_own).map(|(name, index)| requests::set_down(name, *index));
         let all: Vec<Request> = downs.chain(requests::remove_links(links)).collect();
         self.ask(vrf, &all)
     }

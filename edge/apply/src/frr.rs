@@ -3,6 +3,8 @@
 //! Only what differs is said: a daemon that holds what it was sent is not touched, and a change of
 //! one job is a handful of commands.
 
+mod import;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread::sleep;
@@ -11,6 +13,9 @@ use std::time::{Duration, Instant};
 use model::Dialect;
 use observe::{Refusal, Vty, VtyTrouble};
 use read::Difference;
+
+/// What a BGP instance says of EVPN.
+const EVPN: &str = "address-family l2vpn evpn";
 
 /// What became of FRR.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -48,6 +53,9 @@ pub(crate) fn hold_instead(
         became.changed = true;
         became.forgot |= left.iter().any(is_forgotten);
         change(folder, &left, step)?;
+        for instance in mixed_up(&left) {
+            import::anew(folder, sent, instance, step)?;
+        }
         left = differences(sent, &observe::frr(folder)?);
     }
     match left.into_iter().next() {
@@ -66,7 +74,7 @@ pub(crate) fn only_adds_segments(
     let is_of_segment = |difference: &Difference| {
         let path = path(difference);
         let vni = path.get(2).and_then(|statement| statement.strip_prefix("vni "));
-        let in_evpn = path.get(1) == Some(&"address-family l2vpn evpn");
+        let in_evpn = path.get(1) == Some(&EVPN);
         difference.is_missing && in_evpn && vni.is_some_and(|vni| !has_tunnel(vni))
     };
     let left = differences(sent, held);
@@ -89,6 +97,16 @@ pub(crate) fn tell_vnis(
         _ => false,
     });
     if vnis.is_empty() { Ok(()) } else { change(folder, &vnis, step) }
+}
+
+/// The BGP instances of VRFs that took in routes that they should not.
+fn mixed_up(differences: &[Difference]) -> BTreeSet<&str> {
+    let extras = differences.iter().filter(|difference| !difference.is_missing);
+    let instances = extras.filter_map(|extra| match path(extra)[..] {
+        [instance, EVPN, statement] if statement.starts_with(import::WORDS) => Some(instance),
+        _ => None,
+    });
+    instances.filter(|instance| instance.contains(" vrf ")).collect()
 }
 
 /// Undoes what is too much and says what is missing, in an order that FRR accepts.
@@ -158,6 +176,12 @@ pub enum Trouble {
         vrf: String,
         /// What bgpd still knows of it.
         vni: String,
+    },
+    /// Routes that nobody sends any more.
+    #[error("FRR keeps routes of VRF {vrf} that it was told to give up: restart zebra and bgpd")]
+    RoutesStay {
+        /// Whose routes.
+        vrf: String,
     },
     /// A namespace that zebra does not see.
     #[error(
@@ -244,7 +268,7 @@ fn is_block(blocks: &[String], statement: &str) -> bool {
     match blocks {
         [] => opens("interface ") || opens("vrf ") || opens("router "),
         [_] => opens("address-family "),
-        [_, family] => family == "address-family l2vpn evpn" && opens("vni "),
+        [_, family] => family == EVPN && opens("vni "),
         _ => false,
     }
 }
