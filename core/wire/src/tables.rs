@@ -146,10 +146,9 @@ impl<'a> Tables<'a> {
         self.u32(layout::VTEP).map(Ipv4Addr::from)
     }
 
-    /// The VNIs that may have a space: the first and their number.
-    #[must_use]
-    pub fn vnis(self) -> Option<(u32, u32)> {
-        Some((self.u32(layout::VNIS)?, self.u32(layout::VNIS + 4)?))
+    /// Every VNI that has a space, with that space's index.
+    pub fn spaces_by_vni(self) -> Result<impl Iterator<Item = (u32, u32)>, Broken> {
+        self.listed(layout::VNIS)
     }
 
     /// The index of a VNI's space. `Err` is a table that contradicts itself.
@@ -157,10 +156,9 @@ impl<'a> Tables<'a> {
         self.indexed(layout::VNIS, vni)
     }
 
-    /// The interfaces that may have a port: the first and their number.
-    #[must_use]
-    pub fn interfaces(self) -> Option<(u32, u32)> {
-        Some((self.u32(layout::INTERFACES)?, self.u32(layout::INTERFACES + 4)?))
+    /// Every interface that has a port, with that port's index.
+    pub fn ports_by_interface(self) -> Result<impl Iterator<Item = (u32, u32)>, Broken> {
+        self.listed(layout::INTERFACES)
     }
 
     /// The index of an interface's port.
@@ -332,6 +330,17 @@ impl<'a> Tables<'a> {
         }
         let index = self.u16(word(8)? as usize + place as usize * 2).ok_or(Broken)?;
         Ok(u32::from(index).checked_sub(1))
+    }
+
+    /// The numbers that have an index in a list described at `header`, each with its index.
+    fn listed(self, header: usize) -> Result<impl Iterator<Item = (u32, u32)>, Broken> {
+        let word = |at| self.u32(header + at).ok_or(Broken);
+        let (first, at, len) = (word(0)?, word(8)? as usize, word(4)? as usize);
+        let list = self.0.get(at..at + len * 2).ok_or(Broken)?;
+        let indexes = list.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+        Ok((0..).zip(indexes).filter_map(move |(place, index)| {
+            Some((first.wrapping_add(place), u32::from(index).checked_sub(1)?))
+        }))
     }
 
     fn entry(self, header: usize, index: u32, size: usize) -> Result<usize, Broken> {

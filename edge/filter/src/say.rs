@@ -68,10 +68,8 @@ struct Run {
 fn seats(tables: Tables<'_>) -> Result<Vec<Seat>, Broken> {
     let count = tables.ports().ok_or(Broken)?;
     let seats = (0..count).map(|port| tables.port(port)).collect::<Result<Vec<_>, _>>()?;
-    let (first, len) = tables.interfaces().ok_or(Broken)?;
     let mut reached = 0;
-    for interface in (0..len).map(|place| first.wrapping_add(place)) {
-        let Some(port) = tables.port_of(interface)? else { continue };
+    for (interface, port) in tables.ports_by_interface()? {
         let seat = seats.get(port as usize).ok_or(Broken)?;
         if seat.interface != interface {
             return Err(Broken);
@@ -97,11 +95,8 @@ fn spaces(tables: Tables<'_>) -> Result<Vec<Told>, Broken> {
             permits: Vec::new(),
         });
     }
-    let (first, len) = tables.vnis().ok_or(Broken)?;
-    for vni in (0..len).map(|place| first.wrapping_add(place)) {
-        if let Some(space) = tables.space_of(vni)? {
-            told.get_mut(space as usize).ok_or(Broken)?.vnis.push(vni);
-        }
+    for (vni, space) in tables.spaces_by_vni()? {
+        told.get_mut(space as usize).ok_or(Broken)?.vnis.push(vni);
     }
     Ok(told)
 }

@@ -16,6 +16,7 @@ use netlink_sys::{Socket, SocketAddr};
 use nix::sched::{CloneFlags, setns};
 
 use crate::Trouble;
+use crate::entry::{About, Entry};
 use crate::link::Interface;
 
 /// As many bytes as one send takes: the kernel works through them before it answers, and the
@@ -51,6 +52,9 @@ pub struct Request {
 pub(crate) enum Told {
     /// How an interface is, and in the eyes of whom.
     Link { family: AddressFamily, interface: Interface },
+    /// What somebody set by hand, or we, or somebody took away; none if the kernel or the routing
+    /// daemons hold it by themselves.
+    Entry(Option<Entry>),
     /// Anything else.
     Other(RouteNetlinkMessage),
 }
@@ -235,6 +239,9 @@ impl NetlinkDeserializable for Told {
     type Error = DecodeError;
 
     fn deserialize(header: &NetlinkHeader, payload: &[u8]) -> Result<Self, DecodeError> {
+        if let Some(about) = About::of(header.message_type) {
+            return Entry::read(about, payload).map(Self::Entry);
+        }
         if header.message_type != RTM_NEWLINK {
             return RouteNetlinkMessage::deserialize(header, payload).map(Self::Other);
         }

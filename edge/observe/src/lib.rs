@@ -2,7 +2,9 @@
 //!
 //! Takes: devices. Gives: the text they hold. Never: changes anything; understands it.
 
+mod bytes;
 mod door;
+mod entry;
 mod frr;
 pub mod hardware;
 mod link;

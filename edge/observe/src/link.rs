@@ -1,14 +1,12 @@
 //! An interface, out of the bytes of the kernel's message about it.
-//!
-//! The netlink library words an error for every attribute before it knows whether it needs one,
-//! and an interface has hundreds: to read a leaf's links took it ten milliseconds. So the few that
-//! decide anything are picked out here.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
-use netlink_packet_core::{DecodeError, NlaBuffer, NlasIterator};
+use netlink_packet_core::DecodeError;
 use netlink_packet_route::link::LinkFlags;
 use wire::Mac;
+
+use crate::bytes::{attributes, ip, is_on, mac, u32_at, words};
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Interface {
@@ -76,9 +74,10 @@ impl Interface {
             kind: Kind::Other,
             port: None,
         };
-        for (kind, value) in attributes(&message[HEADER_BYTES..])? {
+        for attribute in attributes(&message[HEADER_BYTES..]) {
+            let (kind, value) = attribute?;
             match kind {
-                IFLA_ADDRESS => found.mac = Mac(value.try_into().unwrap_or([0; 6])),
+                IFLA_ADDRESS => found.mac = mac(value),
                 IFLA_IFNAME => found.name = words(value),
                 IFLA_MTU => found.mtu = u32_at(value),
                 IFLA_MASTER => found.master = Some(u32_at(value)),
@@ -94,7 +93,8 @@ impl Interface {
 
     fn learn(&mut self, info: &[u8]) -> Result<(), DecodeError> {
         let mut kind = &b""[..];
-        for (number, value) in attributes(info)? {
+        for attribute in attributes(info) {
+            let (number, value) = attribute?;
             match (number, kind) {
                 (IFLA_INFO_KIND, _) => {
                     kind = value.strip_suffix(b"\0").unwrap_or(value);
@@ -118,7 +118,8 @@ impl Interface {
 impl Bridge {
     fn read(data: &[u8]) -> Result<Self, DecodeError> {
         let mut found = Self::default();
-        for (kind, value) in attributes(data)? {
+        for attribute in attributes(data) {
+            let (kind, value) = attribute?;
             match kind {
                 IFLA_BR_STP_STATE => found.stp = u32_at(value) != 0,
                 IFLA_BR_VLAN_FILTERING => found.vlan_filtering = is_on(value),
@@ -133,7 +134,8 @@ impl Bridge {
 impl BridgePort {
     fn read(data: &[u8]) -> Result<Self, DecodeError> {
         let mut found = Self::default();
-        for (kind, value) in attributes(data)? {
+        for attribute in attributes(data) {
+            let (kind, value) = attribute?;
             match kind {
                 IFLA_BRPORT_LEARNING => found.learns = is_on(value),
                 IFLA_BRPORT_NEIGH_SUPPRESS => found.suppresses = is_on(value),
@@ -147,7 +149,8 @@ impl BridgePort {
 impl Tunnel {
     fn read(data: &[u8]) -> Result<Self, DecodeError> {
         let mut found = Self::default();
-        for (kind, value) in attributes(data)? {
+        for attribute in attributes(data) {
+            let (kind, value) = attribute?;
             match kind {
                 IFLA_VXLAN_ID => found.vni = u32_at(value),
                 IFLA_VXLAN_LOCAL | IFLA_VXLAN_LOCAL6 => found.local = ip(value),
@@ -168,8 +171,6 @@ impl Tunnel {
 
 /// The bytes of `struct ifinfomsg` (linux/rtnetlink.h).
 const HEADER_BYTES: usize = 16;
-/// Length and kind before each value (linux/netlink.h).
-const ATTRIBUTE_HEADER_BYTES: usize = 4;
 
 // Numbers of linux/if_link.h.
 const IFLA_ADDRESS: u16 = 1;
@@ -196,34 +197,10 @@ const IFLA_VXLAN_LOCAL6: u16 = 17;
 const IFLA_VXLAN_GBP: u16 = 23;
 const IFLA_VXLAN_COLLECT_METADATA: u16 = 25;
 
-fn attributes(bytes: &[u8]) -> Result<Vec<(u16, &[u8])>, DecodeError> {
-    NlasIterator::new(bytes).map(|nla| nla.map(attribute)).collect()
-}
-
-fn attribute(nla: NlaBuffer<&[u8]>) -> (u16, &[u8]) {
-    let (kind, length) = (nla.kind(), nla.length() as usize);
-    (kind, &nla.into_inner()[ATTRIBUTE_HEADER_BYTES..length])
-}
-
-fn u32_at(value: &[u8]) -> u32 {
-    u32::from_ne_bytes(value.try_into().unwrap_or([0; 4]))
-}
-
-fn is_on(value: &[u8]) -> bool {
-    value.first().is_some_and(|first| *first != 0)
-}
-
-fn words(value: &[u8]) -> String {
-    String::from_utf8_lossy(value.strip_suffix(b"\0").unwrap_or(value)).into_owned()
-}
-
-fn ip(value: &[u8]) -> Option<IpAddr> {
-    let four = <[u8; 4]>::try_from(value).map(|bytes| Ipv4Addr::from(bytes).into());
-    four.or_else(|_| <[u8; 16]>::try_from(value).map(|bytes| Ipv6Addr::from(bytes).into())).ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
     use netlink_packet_core::Emitable as _;
     use netlink_packet_route::link::{
         BridgeStpState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData, InfoPortKind,

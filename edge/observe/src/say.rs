@@ -8,9 +8,10 @@ use model::Port;
 use netlink_packet_route::route::RouteType;
 use wire::{ipv6_of, router_mac};
 
+use crate::entry::{Address, Forward, Neighbour, Route};
 use crate::link::{Interface, Kind, Tunnel};
 use crate::reaches::{behind, next_hop};
-use crate::seen::{Address, Forward, Neighbour, Route, Seen};
+use crate::seen::Seen;
 use crate::spaces::{Found, number};
 
 /// The first VNI of VRFs is that of tenant 1, less one (docs/network.md).
@@ -287,7 +288,7 @@ impl Vrf<'_> {
         let (_, plain) = wire::ipv4_of(twin)?;
         let destination = IpAddr::V4(plain);
         (route.prefix == 128)
-            .then(|| Route { destination, prefix: 32, ..route.clone() })
+            .then_some(Route { destination, prefix: 32, ..*route })
             .and_then(|route| self.reach(&route))
     }
 

@@ -119,7 +119,7 @@ impl Watch {
         let mut matters = false;
         for door in self.doors.values() {
             let told = door.told()?;
-            matters |= told.into_iter().any(Seen::knows);
+            matters |= told.iter().any(Seen::knows);
         }
         Ok(matters)
     }

@@ -157,8 +157,8 @@ impl Times {
 
     /// So many of a hundred were at most this long.
     pub(super) fn percent(&self, percent: usize) -> Duration {
-        let place = (self.0.len() * percent / 100).min(self.0.len().saturating_sub(1));
-        self.0.get(place).copied().unwrap_or_default()
+        let count = (self.0.len() * percent).div_ceil(100);
+        self.0.get(count.saturating_sub(1)).copied().unwrap_or_default()
     }
 }
 
@@ -181,8 +181,10 @@ mod tests {
 
     #[test]
     fn the_last_percent_of_few_is_the_longest() {
-        let times = Times::of((1..=50).rev().map(Duration::from_millis));
-        assert_eq!([50, 99].map(|percent| times.percent(percent).as_millis()), [26, 50]);
+        for (count, wanted) in [(50, [25, 50, 50]), (100, [50, 99, 100]), (200, [100, 198, 200])] {
+            let times = Times::of((1..=count).rev().map(Duration::from_millis));
+            assert_eq!([50, 99, 100].map(|percent| times.percent(percent).as_millis()), wanted);
+        }
         assert_eq!(Times::of([]).percent(99), Duration::ZERO);
     }
 }

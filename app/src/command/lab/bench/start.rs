@@ -8,11 +8,13 @@ use agent::{Wish, rehearse};
 
 use super::Part;
 use super::controller::{Controller, Steps};
-use super::report::{Report, Times, Unit, row};
+use super::report::{Report, Row, Times, Unit, row};
 use crate::ending::Stop;
 
 /// How often a job comes and goes.
-const TIMES: usize = 50;
+const TIMES: usize = 100;
+/// How often ports go from one tenant to another.
+const MOVES: usize = 20;
 /// What the fabric does after a change ends before the next.
 const PAUSE: Duration = Duration::from_millis(400);
 /// How many agents are made of memory.
@@ -20,28 +22,43 @@ const MANY: usize = 1000;
 
 /// A job on all leaves comes and goes, of a tenant that is on all leaves already.
 pub(super) fn job(lab: &Lab, report: &mut Report) -> Result<(), Stop> {
-    let part = Part::JobStart;
     let mut controller = Controller::of(lab)?;
-    let wish = Wish::default();
-    let resident = job_on_all_leaves(lab, "resident", 3);
-    let first = controller.apply(&resident, &wish)?;
+    let resident = on_leaves("vault", "resident", 1..=leaves(lab), 3);
+    let burst = on_leaves("vault", "burst", 1..=leaves(lab), 2);
+    let first = controller.apply(&resident, &Wish::default())?;
     thread::sleep(PAUSE);
-    let both = resident.clone() + &job_on_all_leaves(lab, "burst", 2);
     let (mut starts, mut ends) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
-        starts.push(controller.apply(&both, &wish)?);
+        starts.push(controller.apply(&(resident.clone() + &burst), &Wish::default())?);
         thread::sleep(PAUSE);
-        ends.push(controller.apply(&resident, &wish)?);
+        ends.push(controller.apply(&resident, &Wish::default())?);
         thread::sleep(PAUSE);
     }
-    let count = format!("{TIMES} jobs of {} endpoints", leaves(lab));
+    let moved = moved(lab, &mut controller)?;
+    tell_starts(lab, &starts, report);
+    let ends = Times::of(ends.iter().map(|steps| steps.whole));
+    report.push(ms("gone from all agents, p50", ends.percent(50)));
+    let note = format!("on {} leaves, {MOVES} times", inner_leaves(lab).count());
+    report.push(ms("its ports were another tenant's, p50", moved.percent(50)).noting(note));
+    report.push(ms("its ports were another tenant's, the longest", moved.percent(100)));
+    let note = "new VRFs on four leaves, once";
+    report.push(ms("first job of a tenant", first.whole).noting(note));
+    Ok(())
+}
+
+fn tell_starts(lab: &Lab, starts: &[Steps], report: &mut Report) {
     let times = |of: fn(&Steps) -> Duration| Times::of(starts.iter().map(of));
-    let ms = |name: &str, time| row(part, name, Unit::Milliseconds.of(time), Unit::Milliseconds);
     let whole = times(|steps| steps.whole);
+    let count = format!("{TIMES} jobs of {} endpoints", leaves(lab));
     let agents = lab.devices().len();
     let name = |percent| format!("in force on {agents} agents, p{percent}");
     report.push(ms(&name(50), whole.percent(50)).at_most(50.0).noting(count));
     report.push(ms(&name(99), whole.percent(99)).at_most(250.0));
+    report.push(ms("the longest of them", whole.percent(100)));
+    if let Some(first) = starts.first() {
+        let note = "ports that no job had before: one kernel takes them one after the other";
+        report.push(ms("the first of them", first.whole).noting(note));
+    }
     type Step = (&'static str, fn(&Steps) -> Duration);
     let steps: [Step; 4] = [
         ("of which reading, planning, rendering, proving, p50", |steps| steps.thought),
@@ -52,11 +69,21 @@ pub(super) fn job(lab: &Lab, report: &mut Report) -> Result<(), Stop> {
     for (name, of) in steps {
         report.push(ms(name, times(of).percent(50)));
     }
-    let ends = Times::of(ends.iter().map(|steps| steps.whole));
-    report.push(ms("gone from all agents, p50", ends.percent(50)));
-    let note = "new VRFs on four leaves, once";
-    report.push(ms("first job of a tenant", first.whole).noting(note));
-    Ok(())
+}
+
+/// Two tenants, which are on all leaves, have the same ports by turns.
+fn moved(lab: &Lab, controller: &mut Controller) -> Result<Times, Stop> {
+    let mut starts = Vec::new();
+    for turn in 0..=MOVES {
+        let tenant = if turn % 2 == 0 { "blue" } else { "red" };
+        let guest = on_leaves(tenant, "guest", inner_leaves(lab), 2);
+        starts.push(controller.apply(&guest, &Wish::default())?.whole);
+        thread::sleep(PAUSE);
+        controller.apply("", &Wish::default())?;
+        thread::sleep(PAUSE);
+    }
+    // Nobody of the two had them before the first.
+    Ok(Times::of(starts.into_iter().skip(1)))
 }
 
 /// A plan that everybody holds is applied again.
@@ -93,15 +120,23 @@ pub(super) fn rehearsed(report: &mut Report) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A job of the tenant that serves files, with this interface of its node at each leaf.
-fn job_on_all_leaves(lab: &Lab, name: &str, nic: u16) -> String {
-    let endpoints: Vec<String> =
-        (1..=leaves(lab)).map(|leaf| format!("vault-{leaf}/{nic}")).collect();
+/// A job with this interface of the file server's node at each of the leaves.
+fn on_leaves(tenant: &str, name: &str, leaves: impl Iterator<Item = usize>, nic: u16) -> String {
+    let endpoints: Vec<String> = leaves.map(|leaf| format!("vault-{leaf}/{nic}")).collect();
     format!(
-        "apiVersion: bulkhead.dev/v1\nkind: Job\nmetadata: {{name: {name}}}\nspec: {{tenant: vault, \
-         endpoints: [{}]}}\n---\n",
+        "apiVersion: bulkhead.dev/v1\nkind: Job\nmetadata: {{name: {name}}}\nspec: {{tenant: \
+         {tenant}, endpoints: [{}]}}\n---\n",
         endpoints.join(", ")
     )
+}
+
+/// The leaves where the file server itself is not, so that its node is anybody's.
+fn inner_leaves(lab: &Lab) -> impl Iterator<Item = usize> {
+    2..leaves(lab)
+}
+
+fn ms(name: &str, time: Duration) -> Row {
+    row(Part::JobStart, name, Unit::Milliseconds.of(time), Unit::Milliseconds)
 }
 
 fn leaves(lab: &Lab) -> usize {
