@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod desk;
+#[path = "../../edge/observe/tests/nvml/library.rs"]
+mod library;
 #[path = "../../edge/observe/tests/hardware/tree.rs"]
 mod tree;
 
@@ -12,6 +14,8 @@ use serde_json::Value;
 use tree::Tree;
 
 const ACS_OFF: &str = include_str!("../../edge/observe/tests/hardware/trees/acs-off.tree");
+const A100_MIG: &str = include_str!("../../edge/observe/tests/hardware/trees/a100-mig.tree");
+const A100_MIG_SAYS: &str = include_str!("../../edge/observe/tests/nvml/boards/a100-mig.nvml");
 
 #[track_caller]
 fn check(name: &str, described: &str, arguments: &[&str], code: i32, expected: Expect) {
@@ -136,4 +140,38 @@ fn programs_get_every_function_and_every_text() {
     let vfio = desk.run(&["discover", "--root", &root, "--dialect", "vfio"]).ends(0).out;
     assert_eq!(said["texts"]["vfio"], vfio);
     assert_eq!(said["beneath"]["0000:40:00.0"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn the_drivers_library_is_asked_where_it_is() {
+    let tree = Tree::grow(A100_MIG);
+    library::put(&tree.root, A100_MIG_SAYS);
+    let root = tree.root.display().to_string();
+    let desk = Desk::new("discover-nvml");
+    let mig = desk.run(&["discover", "--root", &root, "--dialect", "mig"]).ends(0).out;
+    expect![].assert_eq(&mig);
+    let said = desk.run(&["discover", "--root", &root, "-o", "json"]).ends(0).out;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["texts"]["mig"], mig);
+    let cut = said["functions"].as_array().unwrap();
+    let cut = cut.iter().find(|function| function["address"] == "0000:07:00.0").unwrap();
+    expect![].assert_eq(&format!("{:#}", cut["board"]));
+}
+
+#[test]
+fn a_library_that_fails_leaves_no_number_to_be_taken() {
+    let tree = Tree::grow(A100_MIG);
+    library::put(&tree.root, &format!("{A100_MIG_SAYS}refuse nvmlInit_v2 18\n"));
+    let root = tree.root.display().to_string();
+    let desk = Desk::new("discover-nvml-fails");
+    let run = |arguments: &[&str]| {
+        let said = desk.run(&[&["discover", "--root", &root], arguments].concat()).ends(1);
+        format!("{}{}", said.out, said.err)
+    };
+    expect![].assert_eq(&run(&[]));
+    expect![].assert_eq(&run(&["--dialect", "vfio"]));
+    expect![].assert_eq(&run(&["--dialect", "mig"]));
+    let said: Value = serde_json::from_str(&run(&["-o", "json"])).unwrap();
+    assert_eq!(said["functions"][0]["number"], Value::Null);
+    assert_eq!(said["texts"].get("vfio"), None);
 }

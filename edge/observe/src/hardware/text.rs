@@ -6,6 +6,7 @@ use std::path::Path;
 use model::PciAddress;
 
 use super::Hardware;
+use super::boards::Silence;
 use super::files::{Files, Unread};
 use super::function::{Found, Kind};
 
@@ -73,6 +74,39 @@ impl Hardware {
             };
             if let (Some(compute), Some(memory)) = (mode("compute")?, mode("memory")?) {
                 let _ = writeln!(text, "gpu {} compute {compute} memory {memory}", gpu + 1);
+            }
+        }
+        Ok(text)
+    }
+
+    /// How its NVIDIA GPUs are cut, in the dialect `mig`. A GPU that its own driver does not drive
+    /// says nothing; one of which nobody knows it has a line that no reader takes for an answer.
+    ///
+    /// # Errors
+    /// If nobody says anything of any GPU, or it is not known which is which.
+    pub fn mig(&self) -> Result<String, Silence> {
+        self.account.as_ref().map_err(Silence::clone)?;
+        if !self.order_is_known {
+            return Err(Silence::Failed(
+                "it is not known which GPU has which module id".to_owned(),
+            ));
+        }
+        let mut text = String::new();
+        for gpu in 0..self.layout.gpus.len() as u16 {
+            let number = gpu + 1;
+            let cut = self.card(gpu).map(|card| card.cut.as_ref());
+            match cut {
+                Some(Some(cut)) if cut.is_on => {
+                    let _ = writeln!(text, "gpu {number} mig on");
+                    for instance in &cut.instances {
+                        let profile = self.profile(gpu, instance);
+                        let start = instance.start;
+                        let _ = writeln!(text, "instance {number} {profile} start {start}");
+                    }
+                }
+                Some(Some(_)) => {}
+                None if !self.is_driven(gpu) => {}
+                Some(None) | None => drop(writeln!(text, "gpu {number} mig unknown")),
             }
         }
         Ok(text)
