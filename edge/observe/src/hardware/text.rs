@@ -91,25 +91,25 @@ impl Hardware {
                 "it is not known which GPU has which module id".to_owned(),
             ));
         }
+        Ok((0..self.layout.gpus.len() as u16).map(|gpu| self.cut(gpu)).collect())
+    }
+
+    fn cut(&self, gpu: u16) -> String {
+        let number = gpu + 1;
+        let cut = match self.card(gpu).map(|card| &card.cut) {
+            Some(Some(cut)) => cut,
+            None if !self.is_driven(gpu) => return String::new(),
+            Some(None) | None => return format!("gpu {number} mig unknown\n"),
+        };
         let mut text = String::new();
-        for gpu in 0..self.layout.gpus.len() as u16 {
-            let number = gpu + 1;
-            let cut = self.card(gpu).map(|card| card.cut.as_ref());
-            match cut {
-                Some(Some(cut)) if cut.is_on => {
-                    let _ = writeln!(text, "gpu {number} mig on");
-                    for instance in &cut.instances {
-                        let profile = self.profile(gpu, instance);
-                        let start = instance.start;
-                        let _ = writeln!(text, "instance {number} {profile} start {start}");
-                    }
-                }
-                Some(Some(_)) => {}
-                None if !self.is_driven(gpu) => {}
-                Some(None) | None => drop(writeln!(text, "gpu {number} mig unknown")),
-            }
+        if cut.is_on {
+            let _ = writeln!(text, "gpu {number} mig on");
         }
-        Ok(text)
+        for instance in &cut.instances {
+            let profile = self.profile(gpu, instance);
+            let _ = writeln!(text, "instance {number} {profile} start {}", instance.start);
+        }
+        text
     }
 
     /// GPUs first, then interfaces, then their virtual functions, then all else.
