@@ -1,5 +1,8 @@
 //! Libraries that do not answer, or not all of it.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+
 use expect_test::{Expect, expect};
 use model::{Dialect, PciAddress};
 use observe::hardware::{Hardware, Known, Nvml, hardware};
@@ -158,6 +161,22 @@ fn what_is_told_fills_gaps_and_contradicts_nobody() {
     assert_eq!(contradicted.layout, found.layout);
     expect!["contradiction: 0000:47:00.0 is module 2 as was told, and 1 as NVML says"]
         .assert_eq(&contradicted.notes[0].to_string());
+}
+
+#[test]
+fn it_is_found_wherever_drivers_install_it_even_badly() {
+    let tree = Tree::grow(HGX_H100.files);
+    library::put(&tree.root, HGX_H100.says);
+    let at = |folder: &str| tree.root.join(folder).join("libnvidia-ml.so.1");
+    let [first, other] = ["usr/lib/x86_64-linux-gnu", "run/nvidia/driver/usr/lib64"].map(at);
+    let look = || hardware(&tree.root, &Nvml { root: &tree.root }, &Known::default()).unwrap();
+    fs::create_dir_all(other.parent().unwrap()).unwrap();
+    fs::rename(&first, &other).unwrap();
+    fs::rename(first.with_extension("1.says"), other.with_extension("1.says")).unwrap();
+    assert_eq!(look().layout, HGX_H100.look().unwrap().layout);
+    symlink("libnvidia-ml.so.570.133.20", &first).unwrap();
+    let root = format!("{}/", tree.root.display());
+    expect!["unknown: module ids, instances and NVLinks of GPUs: cannot load usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1: cannot open shared object file: No such file or directory; install the GPU driver again"].assert_eq(&look().notes[0].to_string().replace(&root, ""));
 }
 
 #[test]
