@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod desk;
+#[path = "../../edge/observe/tests/nvml/library.rs"]
+mod library;
 #[path = "../../edge/observe/tests/hardware/tree.rs"]
 mod tree;
 
@@ -12,6 +14,8 @@ use serde_json::Value;
 use tree::Tree;
 
 const ACS_OFF: &str = include_str!("../../edge/observe/tests/hardware/trees/acs-off.tree");
+const A100_MIG: &str = include_str!("../../edge/observe/tests/hardware/trees/a100-mig.tree");
+const A100_MIG_SAYS: &str = include_str!("../../edge/observe/tests/nvml/boards/a100-mig.nvml");
 
 #[track_caller]
 fn check(name: &str, described: &str, arguments: &[&str], code: i32, expected: Expect) {
@@ -31,7 +35,7 @@ fn a_model_can_be_put_into_a_document_as_it_is() {
         0,
         expect![[r##"
             # inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to
-            # ask for module ids; compare with `nvidia-smi -q` before NVLink partitions depend on them
+            # ask; compare with `nvidia-smi -q` before NVLink partitions depend on them
             # inferred: 7 of the functions name no NUMA node; the node has only 0
             # unknown: nothing here says the GPU driver's version
             # unknown: nothing here says the container toolkit's version
@@ -64,7 +68,7 @@ fn what_has_to_be_filled_in_is_an_answer_of_its_own() {
         1,
         expect![[r##"
             # inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to
-            # ask for module ids; compare with `nvidia-smi -q` before NVLink partitions depend on them
+            # ask; compare with `nvidia-smi -q` before NVLink partitions depend on them
             # unknown: no interface has a link, so that all are taken and their rate is unknown
             # inferred: 7 of the functions name no NUMA node; the node has only 0
             # unknown: nothing here says the GPU driver's version
@@ -105,10 +109,10 @@ fn what_cannot_be_read_is_broken_and_what_makes_no_sense_is_refused() {
         &["--dialect", "frr"],
         1,
         expect![[r#"
-        A node's hardware says nothing in frr.
-          Ask for vfio, versions or amd.
-        Refused: 1 refusal, and nothing was done.
-    "#]],
+            A node's hardware says nothing in frr.
+              Ask for vfio, versions, mig or amd.
+            Refused: 1 refusal, and nothing was done.
+        "#]],
     );
     check(
         "module",
@@ -136,4 +140,103 @@ fn programs_get_every_function_and_every_text() {
     let vfio = desk.run(&["discover", "--root", &root, "--dialect", "vfio"]).ends(0).out;
     assert_eq!(said["texts"]["vfio"], vfio);
     assert_eq!(said["beneath"]["0000:40:00.0"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn the_drivers_library_is_asked_where_it_is() {
+    let tree = Tree::grow(A100_MIG);
+    library::put(&tree.root, A100_MIG_SAYS);
+    let root = tree.root.display().to_string();
+    let desk = Desk::new("discover-nvml");
+    let mig = desk.run(&["discover", "--root", &root, "--dialect", "mig"]).ends(0).out;
+    expect![[r#"
+        gpu 3 mig on
+        instance 3 3g.40gb start 0
+        instance 3 2g.20gb start 4
+    "#]]
+    .assert_eq(&mig);
+    let said = desk.run(&["discover", "--root", &root, "-o", "json"]).ends(0).out;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["texts"]["mig"], mig);
+    let cut = said["functions"].as_array().unwrap();
+    let cut = cut.iter().find(|function| function["address"] == "0000:07:00.0").unwrap();
+    expect![[r#"
+        {
+          "fabric": null,
+          "mig": {
+            "instances": [
+              {
+                "id": 7,
+                "profile": "3g.40gb",
+                "size": 4,
+                "start": 0
+              },
+              {
+                "id": 8,
+                "profile": "2g.20gb",
+                "size": 2,
+                "start": 4
+              }
+            ],
+            "on": true
+          },
+          "module": 3,
+          "nvlinks": {
+            "active": 0,
+            "all": 12
+          },
+          "uuid": "GPU-0fd630f1-f29d-4da9-953f-48f1a09f76b5"
+        }"#]]
+    .assert_eq(&format!("{:#}", cut["board"]));
+}
+
+#[test]
+fn a_library_that_fails_leaves_no_number_to_be_taken() {
+    let tree = Tree::grow(A100_MIG);
+    library::put(&tree.root, &format!("{A100_MIG_SAYS}refuse nvmlInit_v2 18\n"));
+    let root = tree.root.display().to_string();
+    let desk = Desk::new("discover-nvml-fails");
+    let run = |arguments: &[&str]| {
+        let said = desk.run(&[&["discover", "--root", &root], arguments].concat()).ends(1);
+        format!("{}{}", said.out, said.err)
+    };
+    expect![[r##"
+        # unknown: module ids, instances and NVLinks of GPUs: nvmlInit_v2 ends with 18 (Driver/library
+        # version mismatch); library and loaded driver are of different versions: restart the node, or
+        # load the driver anew
+        # unknown: the GPU at 0000:07:00.0 is cut into instances (gi7, gi8); their profiles and slots are
+        # known to NVML only
+        # inferred: 8 GPUs with id 10de:20b2 are called A100-80GB, on the board HGX-A100-8GPU
+        spec:
+          models:
+            nodes:
+              discovered:
+                gpu: {product: A100-80GB, board: HGX-A100-8GPU}
+                gpus: 8
+                gpuPci: "fill this in"
+                gpuIommuGroups: "fill this in"
+                gpuNumaNodes: "fill this in"
+                nics: {count: 8, rate: 200Gbps, vfs: 8}
+                nicPci: ["0000:0c:00.0", "0000:12:00.0", "0000:4b:00.0", "0000:54:00.0", "0000:8d:00.0", "0000:94:00.0", "0000:ba:00.0", "0000:cc:00.0"]
+                nicIommuGroups: [31, 33, 35, 37, 39, 41, 43, 45]
+                nicNumaNodes: [3, 3, 1, 1, 7, 7, 5, 5]
+                versions: {driver: "550.90.07", kernel: "5.15.0-1063-nvidia", firmware: "1.21", toolkit: "1.16.1-1", secureBoot: true}
+    "##]].assert_eq(&run(&[]));
+    expect![[r#"
+        It is not known which GPU has which module id.
+          See why by `bulkhead discover`, or name them by --module.
+        Refused: 1 refusal, and nothing was done.
+    "#]]
+    .assert_eq(&run(&["--dialect", "vfio"]));
+    expect![[r#"
+        How GPUs are cut is not known: nvmlInit_v2 ends with 18 (Driver/library version mismatch);
+          library and loaded driver are of different versions: restart the node, or load the driver
+          anew.
+          See what is missing by `bulkhead discover`.
+        Refused: 1 refusal, and nothing was done.
+    "#]]
+    .assert_eq(&run(&["--dialect", "mig"]));
+    let said: Value = serde_json::from_str(&run(&["-o", "json"])).unwrap();
+    assert_eq!(said["functions"][0]["number"], Value::Null);
+    assert_eq!(said["texts"].get("vfio"), None);
 }

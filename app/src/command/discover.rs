@@ -1,3 +1,5 @@
+mod view;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -5,28 +7,27 @@ use std::str::FromStr;
 
 use clap::Args;
 use model::{Dialect, Name, PciAddress, PciLayout};
-use observe::hardware::{
-    Boards, Caution, Document, Found, Hardware, Kind, Known, Note, Nvml, Told,
-};
-use serde::Serialize;
+use observe::hardware::{Document, Hardware, Known, Nvml};
 
 use super::Output;
 use crate::ending::{Ended, Stop};
 use crate::words::{self, DIM, Format, examples};
+use view::{Answer, FunctionView, NoteView};
 
 /// Look at this node's hardware, and write it down as a model for a Fleet document
 ///
 /// GPUs, interfaces and their virtual functions are read from sysfs, with their IOMMU groups, NUMA
-/// nodes, drivers and the bridges above them; so are the versions of what runs here. Nothing is
-/// guessed silently: what was inferred, is unknown or was left out is noted above the model. Exits
-/// with 1 if something in it has to be filled in first.
+/// nodes, drivers and the bridges above them; so are the versions of what runs here. Module ids,
+/// instances and NVLinks of GPUs are asked of NVIDIA's management library, if it is there. Nothing
+/// is guessed silently: what was inferred, is unknown, is contradictory or was left out is noted
+/// above the model. Exits with 1 if something in it has to be filled in first, or is contradictory.
 #[derive(Args)]
 #[command(after_help = examples!(
     "bulkhead discover --model hgx-h100" => "this node, as a model of that name",
     "bulkhead discover --dialect vfio" => "what this node holds, as `bulkhead read` takes it",
     "bulkhead discover --root /mnt/node-7 -o json" => "a node whose files are elsewhere, for programs",
     "bulkhead discover --module 0000:1b:00.0=5 --module 0000:43:00.0=7"
-        => "with module ids as `nvidia-smi -q` shows them",
+        => "with module ids that nobody else says, as `nvidia-smi -q` shows them",
 ))]
 pub(crate) struct Discover {
     /// The folder that the node's `sys` and `proc` are in
@@ -35,7 +36,7 @@ pub(crate) struct Discover {
     /// What the model is called
     #[arg(long, value_name = "NAME", default_value = "discovered")]
     model: Name,
-    /// Say instead what the node holds in this dialect: vfio, versions or amd
+    /// Say instead what the node holds in this dialect: vfio, versions, mig or amd
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<Dialect>,
     /// An interface of the compute fabric, in their order; the fastest ones unless told
@@ -84,44 +85,10 @@ impl FromStr for Id {
     }
 }
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    model: &'a Name,
-    /// Lines for `spec` of a Fleet document.
-    document: &'a str,
-    functions: Vec<FunctionView<'a>>,
-    beneath: BTreeMap<String, Vec<String>>,
-    notes: Vec<NoteView<'a>>,
-    texts: BTreeMap<Dialect, String>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FunctionView<'a> {
-    address: String,
-    is: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    number: Option<u16>,
-    id: String,
-    iommu_group: u16,
-    numa_node: u16,
-    driver: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mac: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct NoteView<'a> {
-    caution: &'static str,
-    said: &'a str,
-}
-
 impl Discover {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let nvml = Nvml { root: &self.root };
-        let told = Told(self.module.iter().map(|told| (told.address, told.number)).collect());
-        let boards: &dyn Boards = if self.module.is_empty() { &nvml } else { &told };
-        let found = observe::hardware::hardware(&self.root, boards, &self.known())?;
+        let boards = Nvml { root: &self.root };
+        let found = observe::hardware::hardware(&self.root, &boards, &self.known())?;
         if let Some(dialect) = self.dialect {
             write!(out, "{}", self.text(&found, dialect)?)?;
             return Ok(Ended::Done);
@@ -137,19 +104,32 @@ impl Discover {
     fn known(&self) -> Known {
         Known {
             layout: PciLayout { gpus: Vec::new(), nics: self.nic.clone() },
+            modules: self.module.iter().map(|told| (told.address, told.number)).collect(),
             gpu_ids: self.gpu_id.iter().map(|id| (id.0, id.1)).collect(),
         }
     }
 
     fn text(&self, found: &Hardware, dialect: Dialect) -> Result<String, Stop> {
         match dialect {
-            Dialect::Vfio => Ok(found.vfio()),
+            Dialect::Vfio if found.order_is_known => Ok(found.vfio()),
+            Dialect::Vfio => Err(Stop::argument(
+                "order-unknown",
+                "it is not known which GPU has which module id".to_owned(),
+                "see why by `bulkhead discover`, or name them by --module",
+            )),
+            Dialect::Mig => found.mig().map_err(|silence| {
+                Stop::argument(
+                    "boards-unknown",
+                    format!("how GPUs are cut is not known: {silence}"),
+                    "see what is missing by `bulkhead discover`",
+                )
+            }),
             Dialect::Versions => Ok(found.versions_text()),
             Dialect::Amd => Ok(found.amd(&self.root)?),
             _ => Err(Stop::argument(
                 "not-hardware",
                 format!("a node's hardware says nothing in {dialect}"),
-                "ask for vfio, versions or amd",
+                "ask for vfio, versions, mig or amd",
             )),
         }
     }
@@ -163,44 +143,21 @@ impl Discover {
             (bridge.to_string(), below.iter().map(PciAddress::to_string).collect())
         });
         let mut texts = BTreeMap::new();
-        for dialect in [Dialect::Vfio, Dialect::Versions, Dialect::Amd] {
+        for dialect in [Dialect::Versions, Dialect::Amd] {
             texts.insert(dialect, self.text(found, dialect)?);
+        }
+        // What cannot be said is noted, and is no reason to say nothing.
+        for dialect in [Dialect::Vfio, Dialect::Mig] {
+            texts.extend(self.text(found, dialect).ok().map(|text| (dialect, text)));
         }
         Ok(Answer {
             model: &self.model,
             document: &document.text,
-            functions: found.functions.iter().map(FunctionView::of).collect(),
+            functions: FunctionView::all(found),
             beneath: beneath.collect(),
             notes: document.notes.iter().map(NoteView::of).collect(),
             texts,
         })
-    }
-}
-
-impl<'a> FunctionView<'a> {
-    fn of((address, function): (&PciAddress, &'a Found)) -> Self {
-        let (is, number) = match function.kind {
-            Some(Kind::Gpu(gpu)) => ("gpu", Some(gpu + 1)),
-            Some(Kind::Nic(nic)) => ("nic", Some(nic)),
-            Some(Kind::Vf(_, vf)) => ("vf", Some(vf)),
-            Some(Kind::Other) | None => ("other", None),
-        };
-        Self {
-            address: address.to_string(),
-            is,
-            number,
-            id: format!("{:04x}:{:04x}", function.vendor, function.device),
-            iommu_group: function.group,
-            numa_node: function.numa,
-            driver: function.driver.as_deref(),
-            mac: function.mac.as_deref(),
-        }
-    }
-}
-
-impl<'a> NoteView<'a> {
-    fn of(note: &'a Note) -> Self {
-        Self { caution: Caution::as_str(note.caution), said: &note.said }
     }
 }
 

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::{Dialect, PciAddress, PciLayout};
-use observe::hardware::{Hardware, Known, Nvml, Unread, hardware};
+use observe::hardware::{Hardware, Known, Nobody, Unread, hardware};
 
 /// A name that no driver has, so that none takes the function until it is told otherwise (as the
 /// kernel's documentation of `driver_override` proposes).
@@ -161,10 +161,11 @@ impl Wanted {
         Ok(Self { layout: PciLayout { gpus, nics }, drivers })
     }
 
-    /// The node, with its functions numbered as the text does.
+    /// The node, with its functions numbered as the text does. The GPUs' driver is not asked about
+    /// them: whoever asks it holds them, and they may be about to lose it.
     fn look(&self, root: &Path) -> Result<Hardware, Unread> {
-        let known = Known { layout: self.layout.clone(), gpu_ids: Vec::new() };
-        hardware(root, &Nvml { root }, &known)
+        let known = Known { layout: self.layout.clone(), ..Known::default() };
+        hardware(root, &Nobody, &known)
     }
 
     /// A function that is to have a driver, and that is not one of the node's.

@@ -103,8 +103,9 @@ pub fn scrub(
     scrubbed
 }
 
-/// The memories of this very node. No vendor's library is loaded and no drive is touched yet, so
-/// the answer is what is missing, for each memory, and never evidence.
+/// The memories of this very node. The libraries that are loaded on nodes have no call that clears or
+/// reads a memory and no drive is touched yet, so the answer is what is missing, for each memory, and
+/// never evidence.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NodeMemories;
 
@@ -112,8 +113,8 @@ impl NodeMemories {
     fn missing(memory: Memory) -> CannotScrub {
         let why = match memory {
             Memory::Hbm | Memory::Sram => {
-                "The GPU's memory can only be overwritten and read by work on the GPU itself, and no \
-                 driver library is loaded here."
+                "The GPU's memory can only be overwritten and read by work on the GPU itself: NVIDIA's \
+                 management library has no call for it, and no work is sent to GPUs here."
             }
             Memory::Ram => {
                 "The host's memory is cleared by a restart with its firmware's overwrite turned on, \

@@ -1,7 +1,7 @@
 //! The few calls of bpf(2) that the loader library does not offer: a policy's block is one map
 //! value whose size is chosen when the filter is loaded.
 //!
-//! The only unsafe code of this house. Each call gives the kernel a block of arguments and memory
+//! The only unsafe code of this room. Each call gives the kernel a block of arguments and memory
 //! that lives until the call returns.
 #![allow(unsafe_code, reason = "bpf(2) has no safe door for values without a fixed type")]
 

@@ -1,13 +1,17 @@
-//! What hardware a node has, as its kernel tells in sysfs and procfs.
+//! What hardware a node has, as its kernel tells in sysfs and procfs, and its driver's library of
+//! boards.
 //!
 //! Nothing is guessed silently: a file that does not answer is an error with its path, and what
-//! is only inferred, unknown or left out is a note.
+//! is only inferred, unknown, contradictory or left out is a note.
 
 mod acs;
+mod boards;
+mod compare;
 mod document;
 mod files;
 mod function;
 mod number;
+mod nvml;
 mod products;
 mod software;
 mod text;
@@ -18,10 +22,12 @@ use std::path::Path;
 
 use model::{PciAddress, PciLayout, Versions};
 
+pub use boards::{Account, Boards, Card, Cut, Fabric, Instance, Nobody, Nvlinks, Silence, Unsaid};
 pub use document::Document;
 use files::Files;
 pub use files::Unread;
 pub use function::{Found, Kind};
+pub use nvml::Nvml;
 
 /// What a node has.
 #[derive(Clone, Debug)]
@@ -33,6 +39,11 @@ pub struct Hardware {
     pub beneath: BTreeMap<PciAddress, BTreeSet<PciAddress>>,
     /// Which function has which number: GPUs in the order of module ids, interfaces in theirs.
     pub layout: PciLayout,
+    /// Whether the order of GPUs is that of module ids for all that is known. If not, it is that of
+    /// addresses, and nothing may depend on it.
+    pub order_is_known: bool,
+    /// What the driver's library says of its GPUs, or why it does not.
+    pub account: Result<Account, Silence>,
     /// What runs on it; empty is unknown.
     pub versions: Versions,
     /// Whether it is known if the node booted securely.
@@ -47,6 +58,8 @@ pub struct Known {
     /// Where GPUs and interfaces are, by number, as a fleet's document says. With none, what is
     /// found is numbered.
     pub layout: PciLayout,
+    /// Module ids that somebody told, of GPUs of which nobody else says them.
+    pub modules: BTreeMap<PciAddress, u16>,
     /// Vendor and device of functions that are GPUs too, whatever their class.
     pub gpu_ids: Vec<(u16, u16)>,
 }
@@ -67,6 +80,8 @@ pub enum Caution {
     Inferred,
     /// Nothing on the node says it.
     Unknown,
+    /// Two that should know it say different things.
+    Contradiction,
     /// It is there, and was left out.
     LeftOut,
 }
@@ -78,6 +93,7 @@ impl Caution {
         match self {
             Self::Inferred => "inferred",
             Self::Unknown => "unknown",
+            Self::Contradiction => "contradiction",
             Self::LeftOut => "left out",
         }
     }
@@ -89,64 +105,49 @@ impl fmt::Display for Note {
     }
 }
 
-/// Who knows what sysfs does not tell.
-pub trait Boards {
-    /// The module id of each GPU, from 1, or why nobody can say.
-    fn modules(&self) -> Result<BTreeMap<PciAddress, u16>, NotPresent>;
-}
-
-/// There is nobody to ask about boards.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct NotPresent(pub String);
-
-/// Modules that somebody told, because there is nobody else to ask.
-#[derive(Clone, Debug, Default)]
-pub struct Told(pub BTreeMap<PciAddress, u16>);
-
-impl Boards for Told {
-    fn modules(&self) -> Result<BTreeMap<PciAddress, u16>, NotPresent> {
-        Ok(self.0.clone())
-    }
-}
-
-/// NVIDIA's management library.
-///
-/// Its safe Rust binding has no call for module ids, nor for where an instance begins in a GPU's
-/// memory, and this workspace has no unsafe code for it. So it is only looked for, and the answer
-/// says which of the two reasons holds.
-pub struct Nvml<'a> {
-    /// Where the node's files are.
-    pub root: &'a Path,
-}
-
-impl Boards for Nvml<'_> {
-    fn modules(&self) -> Result<BTreeMap<PciAddress, u16>, NotPresent> {
-        let folders = ["usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64"];
-        let is_there = |folder| self.root.join(folder).join("libnvidia-ml.so.1").exists();
-        Err(NotPresent(
-            match folders.into_iter().any(is_there) {
-                true => "libnvidia-ml.so.1 is there, and this program cannot ask it for module ids",
-                false => "there is no libnvidia-ml.so.1 to ask for module ids",
-            }
-            .to_owned(),
-        ))
-    }
-}
-
 /// Looks at the node whose files are below this root.
 pub fn hardware(root: &Path, boards: &dyn Boards, known: &Known) -> Result<Hardware, Unread> {
     let files = Files { root };
     let mut notes = Vec::new();
     let mut functions = function::all(&files, &mut notes)?;
-    let layout = number::layout(&functions, boards, known, &mut notes)?;
+    let account = account(&functions, boards, known);
+    if let Err(Silence::Failed(why)) = &account {
+        let said = format!("module ids, instances and NVLinks of GPUs: {why}");
+        notes.push(Caution::Unknown.note(said));
+    }
+    let (layout, order_is_known) = number::layout(&functions, &account, known, &mut notes)?;
     number::sort(&mut functions, &layout, &mut notes);
     function::place(&files, &mut functions, &mut notes)?;
     let beneath = acs::beneath(&files, &functions)?;
     functions.retain(|_, function| function.kind.is_some());
-    let (versions, secure_boot_is_known) = software::versions(&files, &functions, &mut notes)?;
-    function::note_instances(&files, &layout, &mut notes)?;
-    Ok(Hardware { functions, beneath, layout, versions, secure_boot_is_known, notes })
+    let driver = account.as_ref().ok().and_then(|account| account.driver.as_deref());
+    let (versions, secure_boot_is_known) =
+        software::versions(&files, &functions, driver, &mut notes)?;
+    let mut found = Hardware {
+        functions,
+        beneath,
+        layout,
+        order_is_known,
+        account,
+        versions,
+        secure_boot_is_known,
+        notes,
+    };
+    found.notes.extend(compare::notes(&files, &found)?);
+    Ok(found)
+}
+
+/// Only NVIDIA's boards have anything to tell.
+fn account(
+    functions: &BTreeMap<PciAddress, Found>,
+    boards: &dyn Boards,
+    known: &Known,
+) -> Result<Account, Silence> {
+    let is_theirs = |function: &Found| function.is_gpu(known) && function.is_of_nvidia();
+    match functions.values().any(is_theirs) {
+        true => boards.ask(),
+        false => Err(Silence::Absent("there is no GPU of NVIDIA".to_owned())),
+    }
 }
 
 impl Caution {

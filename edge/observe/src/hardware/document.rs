@@ -23,10 +23,12 @@ pub struct Document {
 }
 
 impl Document {
-    /// Whether it can be used as it is: nothing in it has to be filled in by somebody.
+    /// Whether it can be used as it is: nothing in it has to be filled in by somebody, and nobody
+    /// contradicted it.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        !self.text.contains(UNKNOWN)
+        let is_contradicted = |note: &Note| note.caution == Caution::Contradiction;
+        !self.text.contains(UNKNOWN) && !self.notes.iter().any(is_contradicted)
     }
 }
 
@@ -50,9 +52,13 @@ impl Hardware {
         let (gpus, interfaces) = (&self.layout.gpus, &self.layout.nics);
         line("gpu", gpu);
         line("gpus", &gpus.len().to_string());
-        line("gpuPci", &quoted(gpus));
-        line("gpuIommuGroups", &self.each(gpus, |found| found.group));
-        line("gpuNumaNodes", &self.each(gpus, |found| found.numa));
+        let in_order = |said: String| match self.order_is_known {
+            true => said,
+            false => format!("{UNKNOWN:?}"),
+        };
+        line("gpuPci", &in_order(quoted(gpus)));
+        line("gpuIommuGroups", &in_order(self.each(gpus, |found| found.group)));
+        line("gpuNumaNodes", &in_order(self.each(gpus, |found| found.numa)));
         line("nics", nics);
         line("nicPci", &quoted(interfaces));
         line("nicIommuGroups", &self.each(interfaces, |found| found.group));

@@ -34,15 +34,6 @@ pub enum Unread {
         /// Why it is needed, and what to do.
         why: &'static str,
     },
-    /// The modules of the board that were found are not all of them.
-    #[error(
-        "the GPUs here are modules {found:?} of their board, which has a gap: a GPU is missing or \
-         two have the same module id; look at a node that is whole"
-    )]
-    Modules {
-        /// Their ids, in order.
-        found: Vec<u16>,
-    },
 }
 
 /// The files below a root.

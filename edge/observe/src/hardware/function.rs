@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{PciAddress, PciLayout};
+use model::PciAddress;
 
 use super::files::{Files, Unread};
 use super::{Caution, Known, Note};
@@ -282,27 +282,4 @@ fn numa(files: &Files<'_>, address: PciAddress, nodes: &[u16]) -> Result<Option<
         Err(_) => "a number was expected",
     };
     Err(Unread::Strange { path: files.path(&file), said, why })
-}
-
-/// GPUs that are cut into instances: the driver shows that they are, and not how.
-pub(super) fn note_instances(
-    files: &Files<'_>,
-    layout: &PciLayout,
-    notes: &mut Vec<Note>,
-) -> Result<(), Unread> {
-    for gpu in 0..layout.gpus.len() as u16 {
-        let Some(minor) = layout.minor(gpu) else { continue };
-        let folder = format!("proc/driver/nvidia/capabilities/gpu{minor}/mig");
-        let names = files.names(&folder)?;
-        let instances: Vec<&str> =
-            names.iter().map(String::as_str).filter(|name| name.starts_with("gi")).collect();
-        if !instances.is_empty() {
-            notes.push(Caution::Unknown.note(format!(
-                "GPU {} is cut into instances ({}); their profiles and slots are known to NVML only",
-                gpu + 1,
-                instances.join(", "),
-            )));
-        }
-    }
-    Ok(())
 }

@@ -1,5 +1,9 @@
 //! What GPUs are called in documents.
 
+use std::collections::BTreeMap;
+
+use model::PciAddress;
+
 use super::function::Found;
 
 /// Vendor and device, the product's name in documents, and the board that so many of them are on.
@@ -8,6 +12,9 @@ struct Product {
     name: &'static str,
     board: Option<(usize, &'static str)>,
 }
+
+/// What stands for the board of GPUs that are on none.
+const NO_BOARD: &str = "PCIe";
 
 const HGX_H100: &str = "HGX-H100/H200-8GPU";
 
@@ -33,5 +40,13 @@ const PRODUCTS: [Product; 12] = [
 pub(super) fn named(gpu: &Found, count: usize) -> Option<(&'static str, &'static str)> {
     let product = PRODUCTS.iter().find(|product| product.id == (gpu.vendor, gpu.device))?;
     let board = product.board.filter(|(gpus, _)| *gpus == count);
-    Some((product.name, board.map_or("PCIe", |(_, board)| board)))
+    Some((product.name, board.map_or(NO_BOARD, |(_, board)| board)))
+}
+
+/// Whether these are known to be on no board, so that nothing depends on their order.
+pub(super) fn are_cards(gpus: &[PciAddress], functions: &BTreeMap<PciAddress, Found>) -> bool {
+    gpus.iter().all(|gpu| {
+        let named = functions.get(gpu).and_then(|found| named(found, gpus.len()));
+        named.is_some_and(|(_, board)| board == NO_BOARD)
+    })
 }

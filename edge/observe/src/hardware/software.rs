@@ -12,10 +12,12 @@ const SECURE_BOOT: &str =
     "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 const PACKAGES: &str = "var/lib/dpkg/status";
 
-/// The versions of everything, and whether it is known if the node booted securely.
+/// The versions of everything, and whether it is known if the node booted securely. The driver's
+/// library may tell the driver's version where the kernel does not.
 pub(super) fn versions(
     files: &Files<'_>,
     functions: &BTreeMap<PciAddress, Found>,
+    told: Option<&str>,
     notes: &mut Vec<Note>,
 ) -> Result<(Versions, bool), Unread> {
     let mut gpus =
@@ -23,7 +25,7 @@ pub(super) fn versions(
     let vendor = if gpus.any(Found::is_of_amd) { Vendor::Amd } else { Vendor::Nvidia };
     let secure_boot = secure_boot(files)?;
     let found = [
-        ("the GPU driver's version", driver(files, vendor)?),
+        ("the GPU driver's version", driver(files, vendor)?.or(told.map(str::to_owned))),
         ("the firmware's version", files.text("sys/class/dmi/id/bios_version")?),
         ("the container toolkit's version", toolkit(files, vendor)?),
         ("whether it booted securely", secure_boot.map(|_| String::new())),

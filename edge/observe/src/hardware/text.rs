@@ -6,6 +6,7 @@ use std::path::Path;
 use model::PciAddress;
 
 use super::Hardware;
+use super::boards::Silence;
 use super::files::{Files, Unread};
 use super::function::{Found, Kind};
 
@@ -76,6 +77,39 @@ impl Hardware {
             }
         }
         Ok(text)
+    }
+
+    /// How its NVIDIA GPUs are cut, in the dialect `mig`. A GPU that its own driver does not drive
+    /// says nothing; one of which nobody knows it has a line that no reader takes for an answer.
+    ///
+    /// # Errors
+    /// If nobody says anything of any GPU, or it is not known which is which.
+    pub fn mig(&self) -> Result<String, Silence> {
+        self.account.as_ref().map_err(Silence::clone)?;
+        if !self.order_is_known {
+            return Err(Silence::Failed(
+                "it is not known which GPU has which module id".to_owned(),
+            ));
+        }
+        Ok((0..self.layout.gpus.len() as u16).map(|gpu| self.cut(gpu)).collect())
+    }
+
+    fn cut(&self, gpu: u16) -> String {
+        let number = gpu + 1;
+        let cut = match self.card(gpu).map(|card| &card.cut) {
+            Some(Some(cut)) => cut,
+            None if !self.is_driven(gpu) => return String::new(),
+            Some(None) | None => return format!("gpu {number} mig unknown\n"),
+        };
+        let mut text = String::new();
+        if cut.is_on {
+            let _ = writeln!(text, "gpu {number} mig on");
+        }
+        for instance in &cut.instances {
+            let profile = self.profile(gpu, instance);
+            let _ = writeln!(text, "instance {number} {profile} start {}", instance.start);
+        }
+        text
     }
 
     /// GPUs first, then interfaces, then their virtual functions, then all else.

@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod document;
 mod tree;
 
+use document::{load, read_again};
 use expect_test::{Expect, expect};
-use intent::Source;
-use model::{Dialect, NodeModel, PciAddress, PciLayout};
-use observe::hardware::{Hardware, Known, Nvml, Told, Unread, hardware};
+use model::{Dialect, NodeModel, PciAddress};
+use observe::hardware::{Hardware, Known, Nvml, Unread, hardware};
 use tree::Tree;
 
 const HGX_H100: &str = include_str!("trees/hgx-h100.tree");
@@ -37,23 +38,6 @@ fn check(described: &str, texts: Expect, document: Expect) {
     // Numbered as the document says, the node holds the same.
     let known = Known { layout: model.pci, ..Known::default() };
     assert_eq!(look(described, &known).unwrap().vfio(), vfio);
-}
-
-fn read_again(models: &str) -> NodeModel {
-    let said = |refusals: Vec<intent::Refusal>| panic!("{models}\n{}", refusals[0]);
-    load(models).unwrap_or_else(said)
-}
-
-/// The node model of a document with these models.
-fn load(models: &str) -> Result<NodeModel, Vec<intent::Refusal>> {
-    let text = format!(
-        "apiVersion: bulkhead.dev/v1\nkind: Fleet\nmetadata: {{name: found}}\nspec:\n{models}    \
-         racks: {{one: {{nodes: {{model: found, count: 1}}}}}}\n    \
-         pods: {{one: {{racks: {{model: one, count: 1}}}}}}\n  \
-         sites: [{{name: here, jurisdiction: NL, pods: [{{name: one, model: one}}]}}]\n"
-    );
-    let loaded = intent::load(&[Source { file: "found.yaml", text: &text }])?;
-    Ok(loaded.fleet.node_models[0].clone())
 }
 
 #[track_caller]
@@ -112,24 +96,24 @@ fn an_hgx_node_has_eight_gpus_each_with_an_interface() {
         secure-boot yes
     "#]],
         expect![[r#"
-          models:
-            nodes:
-              found:
-                gpu: {product: H100-80GB, board: HGX-H100/H200-8GPU}
-                gpus: 8
-                gpuPci: ["0000:1b:00.0", "0000:43:00.0", "0000:52:00.0", "0000:61:00.0", "0000:9d:00.0", "0000:c3:00.0", "0000:d1:00.0", "0000:df:00.0"]
-                gpuIommuGroups: [21, 23, 25, 27, 29, 31, 33, 35]
-                gpuNumaNodes: [0, 0, 0, 0, 1, 1, 1, 1]
-                nics: {count: 8, rate: 400Gbps, vfs: 16}
-                nicPci: ["0000:18:00.0", "0000:40:00.0", "0000:4f:00.0", "0000:5e:00.0", "0000:9a:00.0", "0000:c0:00.0", "0000:ce:00.0", "0000:dc:00.0"]
-                nicIommuGroups: [20, 22, 24, 26, 28, 30, 32, 34]
-                nicNumaNodes: [0, 0, 0, 0, 1, 1, 1, 1]
-                versions: {driver: "570.133.20", kernel: "6.8.0-60-generic", firmware: "1.4.3", toolkit: "1.17.8-1", secureBoot: true}
-        inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to ask for module ids; compare with `nvidia-smi -q` before NVLink partitions depend on them
-        left out: interface 0000:27:05.0 has no link, so that its rate is unknown
-        left out: interface 0000:29:00.0 has only 200Gbps
-        inferred: 8 GPUs with id 10de:2330 are called H100-80GB, on the board HGX-H100/H200-8GPU
-    "#]],
+              models:
+                nodes:
+                  found:
+                    gpu: {product: H100-80GB, board: HGX-H100/H200-8GPU}
+                    gpus: 8
+                    gpuPci: ["0000:1b:00.0", "0000:43:00.0", "0000:52:00.0", "0000:61:00.0", "0000:9d:00.0", "0000:c3:00.0", "0000:d1:00.0", "0000:df:00.0"]
+                    gpuIommuGroups: [21, 23, 25, 27, 29, 31, 33, 35]
+                    gpuNumaNodes: [0, 0, 0, 0, 1, 1, 1, 1]
+                    nics: {count: 8, rate: 400Gbps, vfs: 16}
+                    nicPci: ["0000:18:00.0", "0000:40:00.0", "0000:4f:00.0", "0000:5e:00.0", "0000:9a:00.0", "0000:c0:00.0", "0000:ce:00.0", "0000:dc:00.0"]
+                    nicIommuGroups: [20, 22, 24, 26, 28, 30, 32, 34]
+                    nicNumaNodes: [0, 0, 0, 0, 1, 1, 1, 1]
+                    versions: {driver: "570.133.20", kernel: "6.8.0-60-generic", firmware: "1.4.3", toolkit: "1.17.8-1", secureBoot: true}
+            inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to ask; compare with `nvidia-smi -q` before NVLink partitions depend on them
+            left out: interface 0000:27:05.0 has no link, so that its rate is unknown
+            left out: interface 0000:29:00.0 has only 200Gbps
+            inferred: 8 GPUs with id 10de:2330 are called H100-80GB, on the board HGX-H100/H200-8GPU
+        "#]],
     );
 }
 
@@ -156,24 +140,24 @@ fn a_tray_of_a_rack_has_four_gpus_in_domains_of_their_own() {
         secure-boot no
     "#]],
         expect![[r#"
-          models:
-            nodes:
-              found:
-                gpu: {product: GB200-186GB, board: GB200-NVL72}
-                gpus: 4
-                gpuPci: ["0008:01:00.0", "0009:01:00.0", "0018:01:00.0", "0019:01:00.0"]
-                gpuIommuGroups: [1, 3, 5, 7]
-                gpuNumaNodes: [0, 0, 1, 1]
-                nics: {count: 4, rate: 400Gbps, vfs: 16}
-                nicPci: ["0000:03:00.0", "0002:03:00.0", "0010:03:00.0", "0012:03:00.0"]
-                nicIommuGroups: [2, 4, 6, 8]
-                nicNumaNodes: [0, 0, 1, 1]
-                versions: {driver: "580.65.06", kernel: "6.14.0-1008-nvidia-64k", firmware: "1.3.2_GB200", secureBoot: false}
-        inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to ask for module ids; compare with `nvidia-smi -q` before NVLink partitions depend on them
-        unknown: nothing here says the container toolkit's version
-        inferred: the firmware's version is `1.3.2 GB200`, written 1.3.2_GB200
-        inferred: 4 GPUs with id 10de:2941 are called GB200-186GB, on the board GB200-NVL72
-    "#]],
+              models:
+                nodes:
+                  found:
+                    gpu: {product: GB200-186GB, board: GB200-NVL72}
+                    gpus: 4
+                    gpuPci: ["0008:01:00.0", "0009:01:00.0", "0018:01:00.0", "0019:01:00.0"]
+                    gpuIommuGroups: [1, 3, 5, 7]
+                    gpuNumaNodes: [0, 0, 1, 1]
+                    nics: {count: 4, rate: 400Gbps, vfs: 16}
+                    nicPci: ["0000:03:00.0", "0002:03:00.0", "0010:03:00.0", "0012:03:00.0"]
+                    nicIommuGroups: [2, 4, 6, 8]
+                    nicNumaNodes: [0, 0, 1, 1]
+                    versions: {driver: "580.65.06", kernel: "6.14.0-1008-nvidia-64k", firmware: "1.3.2_GB200", secureBoot: false}
+            inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to ask; compare with `nvidia-smi -q` before NVLink partitions depend on them
+            unknown: nothing here says the container toolkit's version
+            inferred: the firmware's version is `1.3.2 GB200`, written 1.3.2_GB200
+            inferred: 4 GPUs with id 10de:2941 are called GB200-186GB, on the board GB200-NVL72
+        "#]],
     );
 }
 
@@ -213,23 +197,23 @@ fn instances_of_a_gpu_are_seen_and_said_to_be_unknown() {
         secure-boot yes
     "#]],
         expect![[r#"
-          models:
-            nodes:
-              found:
-                gpu: {product: A100-80GB, board: HGX-A100-8GPU}
-                gpus: 8
-                gpuPci: ["0000:07:00.0", "0000:0f:00.0", "0000:47:00.0", "0000:4e:00.0", "0000:87:00.0", "0000:90:00.0", "0000:b7:00.0", "0000:bd:00.0"]
-                gpuIommuGroups: [30, 32, 34, 36, 38, 40, 42, 44]
-                gpuNumaNodes: [3, 3, 1, 1, 7, 7, 5, 5]
-                nics: {count: 8, rate: 200Gbps, vfs: 8}
-                nicPci: ["0000:0c:00.0", "0000:12:00.0", "0000:4b:00.0", "0000:54:00.0", "0000:8d:00.0", "0000:94:00.0", "0000:ba:00.0", "0000:cc:00.0"]
-                nicIommuGroups: [31, 33, 35, 37, 39, 41, 43, 45]
-                nicNumaNodes: [3, 3, 1, 1, 7, 7, 5, 5]
-                versions: {driver: "550.90.07", kernel: "5.15.0-1063-nvidia", firmware: "1.21", toolkit: "1.16.1-1", secureBoot: true}
-        inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to ask for module ids; compare with `nvidia-smi -q` before NVLink partitions depend on them
-        unknown: GPU 1 is cut into instances (gi7, gi8); their profiles and slots are known to NVML only
-        inferred: 8 GPUs with id 10de:20b2 are called A100-80GB, on the board HGX-A100-8GPU
-    "#]],
+              models:
+                nodes:
+                  found:
+                    gpu: {product: A100-80GB, board: HGX-A100-8GPU}
+                    gpus: 8
+                    gpuPci: ["0000:07:00.0", "0000:0f:00.0", "0000:47:00.0", "0000:4e:00.0", "0000:87:00.0", "0000:90:00.0", "0000:b7:00.0", "0000:bd:00.0"]
+                    gpuIommuGroups: [30, 32, 34, 36, 38, 40, 42, 44]
+                    gpuNumaNodes: [3, 3, 1, 1, 7, 7, 5, 5]
+                    nics: {count: 8, rate: 200Gbps, vfs: 8}
+                    nicPci: ["0000:0c:00.0", "0000:12:00.0", "0000:4b:00.0", "0000:54:00.0", "0000:8d:00.0", "0000:94:00.0", "0000:ba:00.0", "0000:cc:00.0"]
+                    nicIommuGroups: [31, 33, 35, 37, 39, 41, 43, 45]
+                    nicNumaNodes: [3, 3, 1, 1, 7, 7, 5, 5]
+                    versions: {driver: "550.90.07", kernel: "5.15.0-1063-nvidia", firmware: "1.21", toolkit: "1.16.1-1", secureBoot: true}
+            inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to ask; compare with `nvidia-smi -q` before NVLink partitions depend on them
+            unknown: the GPU at 0000:07:00.0 is cut into instances (gi7, gi8); their profiles and slots are known to NVML only
+            inferred: 8 GPUs with id 10de:20b2 are called A100-80GB, on the board HGX-A100-8GPU
+        "#]],
     );
 }
 
@@ -323,25 +307,25 @@ fn functions_below_a_switch_without_acs_are_beneath_it_whatever_their_groups() {
         secure-boot no
     "#]],
         expect![[r#"
-          models:
-            nodes:
-              found:
-                gpu: {product: L40S-48GB, board: PCIe}
-                gpus: 4
-                gpuPci: ["0000:22:00.0", "0000:23:00.0", "0000:42:00.0", "0000:43:00.0"]
-                gpuIommuGroups: [9, 9, 14, 15]
-                gpuNumaNodes: [0, 0, 0, 0]
-                nics: {count: 2, rate: 100Gbps, vfs: 8}
-                nicPci: ["0000:24:00.0", "0000:44:00.0"]
-                nicIommuGroups: [9, 16]
-                nicNumaNodes: [0, 0]
-                versions: {kernel: "6.1.0-30-amd64", firmware: "3.1", secureBoot: false}
-        inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to ask for module ids; compare with `nvidia-smi -q` before NVLink partitions depend on them
-        inferred: 7 of the functions name no NUMA node; the node has only 0
-        unknown: nothing here says the GPU driver's version
-        unknown: nothing here says the container toolkit's version
-        inferred: 4 GPUs with id 10de:26b9 are called L40S-48GB, on the board PCIe
-    "#]],
+              models:
+                nodes:
+                  found:
+                    gpu: {product: L40S-48GB, board: PCIe}
+                    gpus: 4
+                    gpuPci: ["0000:22:00.0", "0000:23:00.0", "0000:42:00.0", "0000:43:00.0"]
+                    gpuIommuGroups: [9, 9, 14, 15]
+                    gpuNumaNodes: [0, 0, 0, 0]
+                    nics: {count: 2, rate: 100Gbps, vfs: 8}
+                    nicPci: ["0000:24:00.0", "0000:44:00.0"]
+                    nicIommuGroups: [9, 16]
+                    nicNumaNodes: [0, 0]
+                    versions: {kernel: "6.1.0-30-amd64", firmware: "3.1", secureBoot: false}
+            inferred: module ids are in the order of PCI addresses, because there is no libnvidia-ml.so.1 to ask; compare with `nvidia-smi -q` before NVLink partitions depend on them
+            inferred: 7 of the functions name no NUMA node; the node has only 0
+            unknown: nothing here says the GPU driver's version
+            unknown: nothing here says the container toolkit's version
+            inferred: 4 GPUs with id 10de:26b9 are called L40S-48GB, on the board PCIe
+        "#]],
     );
 }
 
@@ -487,16 +471,19 @@ fn every_single_change_is_seen() {
 }
 
 #[test]
-fn gpus_are_numbered_by_module_where_somebody_knows_them() {
+fn gpus_are_numbered_by_module_where_somebody_tells_them() {
     let tree = Tree::grow(NVL72_TRAY);
     let addresses = ["0018:01:00.0", "0008:01:00.0", "0019:01:00.0", "0009:01:00.0"];
     let addresses: Vec<PciAddress> = addresses.map(|address| address.parse().unwrap()).to_vec();
-    let modules = addresses.iter().copied().zip(1..);
-    let found = hardware(&tree.root, &Told(modules.collect()), &Known::default()).unwrap();
-    assert_eq!(found.layout.gpus, addresses);
-    let gap = addresses.iter().copied().zip([1, 2, 4, 5]);
-    let error = hardware(&tree.root, &Told(gap.collect()), &Known::default()).unwrap_err();
-    expect!["the GPUs here are modules [1, 2, 4, 5] of their board, which has a gap: a GPU is missing or two have the same module id; look at a node that is whole"].assert_eq(&error.to_string());
+    let look = |modules: &[u16]| {
+        let modules = addresses.iter().copied().zip(modules.iter().copied()).collect();
+        let known = Known { modules, ..Known::default() };
+        hardware(&tree.root, &Nvml { root: &tree.root }, &known)
+    };
+    assert_eq!(look(&[1, 2, 3, 4]).unwrap().layout.gpus, addresses);
+    let gap = look(&[1, 2, 4, 5]).unwrap();
+    assert!(!gap.order_is_known);
+    expect!["contradiction: the GPUs here are modules [1, 2, 4, 5] of their board, which has a gap: a GPU is missing, is not its driver's, or two have the same module id; look at a node that is whole, or name the modules yourself"].assert_eq(&gap.notes[0].to_string());
 }
 
 /// What is said of a node that cannot be read, with its root left out.
@@ -574,7 +561,7 @@ fn what_cannot_be_read_is_named() {
 
 #[test]
 fn a_listed_id_is_a_gpu_whatever_its_class() {
-    let known = Known { gpu_ids: vec![(0x144d, 0xa80a)], layout: PciLayout::default() };
+    let known = Known { gpu_ids: vec![(0x144d, 0xa80a)], ..Known::default() };
     let found = look(ACS_OFF, &known).unwrap();
     let drives = ["0000:25:00.0", "0000:45:00.0"].map(|address| address.parse().unwrap());
     assert!(drives.iter().all(|drive| found.layout.gpus.contains(drive)));
