@@ -180,20 +180,7 @@ fn ended() -> io::Result<impl Future<Output = ()>> {
 
 impl Changes for Told {
     fn next(&mut self, at_most: Duration) -> Result<bool, NodeError> {
-        let blind =
-            |error: observe::Trouble| NodeError { step: "watch".into(), said: with_causes(&error) };
+        let blind = |error: observe::Trouble| NodeError::at("watch", &error);
         self.0.next(at_most).map_err(blind)
     }
-}
-
-/// An error with all its causes, in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut said = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        said.push_str(": ");
-        said.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    said
 }

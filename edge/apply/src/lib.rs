@@ -18,7 +18,7 @@ mod state;
 mod vrf;
 
 pub use linux::Linux;
-pub use node::{Counted, Node, NodeError, Sent};
+pub use node::{Counted, Node, NodeError, Sent, with_causes};
 pub use scrub::{CannotScrub, Left, NodeMemories, ReadBack, Scrubbed, Scrubs, scrub};
 
 use model::{Artifact, DeviceId, Dialect, Generation};

@@ -251,7 +251,7 @@ impl Linux {
                 None => {
                     step("tell FRR");
                     let became = self.tell_frr(text(sent, Dialect::Frr), frr.as_deref(), step);
-                    became.map_err(|error| told("tell FRR", &*error))?
+                    became.map_err(|error| NodeError::at("tell FRR", &*error))?
                 }
             };
             // The daemons hear of neighbours when those change, and forget what came before they
@@ -422,7 +422,7 @@ impl Linux {
         }
         step("tell FRR of segments");
         let became = frr::hold_instead(&self.place.frr, text, &held, step);
-        way.told = Some(became.map_err(|error| told("tell FRR of segments", &error))?);
+        way.told = Some(became.map_err(|error| NodeError::at("tell FRR of segments", &error))?);
         Ok(())
     }
 
@@ -593,20 +593,5 @@ fn extra(text: &str) -> Result<Extra<'_>, NodeError> {
 }
 
 pub(crate) fn at<E: Error>(step: &str) -> impl Fn(E) -> NodeError {
-    move |error| told(step, &error)
-}
-
-/// The sentence of an error with all its causes.
-fn told(step: &str, error: &dyn Error) -> NodeError {
-    let mut said = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !said.ends_with(&next) {
-            said.push_str(": ");
-            said.push_str(&next);
-        }
-        cause = error.source();
-    }
-    NodeError { step: step.into(), said }
+    move |error| NodeError::at(step, &error)
 }

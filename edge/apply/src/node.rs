@@ -1,3 +1,4 @@
+use std::error::Error;
 use std::time::Duration;
 
 use model::{Dialect, Generation};
@@ -56,4 +57,28 @@ pub struct NodeError {
     pub step: String,
     /// What went wrong, and what can be done about it.
     pub said: String,
+}
+
+impl NodeError {
+    /// That this failed at a step, with all its causes.
+    #[must_use]
+    pub fn at(step: &str, error: &dyn Error) -> Self {
+        Self { step: step.into(), said: with_causes(error) }
+    }
+}
+
+/// An error with all its causes, in one line. Some say their cause themselves.
+#[must_use]
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !said.ends_with(&next) {
+            said.push_str(": ");
+            said.push_str(&next);
+        }
+        cause = error.source();
+    }
+    said
 }

@@ -100,11 +100,8 @@ impl Vty {
     /// to that: it would not answer what follows either.
     pub fn open(folder: &Path, daemon: &str) -> Result<Self, VtyTrouble> {
         let socket = folder.join(format!("{daemon}.vty"));
-        let stream = UnixStream::connect(&socket).map_err(|source| VtyTrouble::Absent {
-            daemon: daemon.into(),
-            socket,
-            source,
-        })?;
+        let stream = UnixStream::connect(&socket)
+            .map_err(|source| VtyTrouble::at_the_door(daemon, socket, source))?;
         let mut vty = Self { daemon: daemon.into(), stream, unread: 0 };
         vty.send("enable").map_err(|source| vty.silent(source))?;
         Ok(vty)
@@ -210,6 +207,16 @@ fn others(folder: &Path) -> Result<BTreeSet<String>, VtyTrouble> {
     Ok(names)
 }
 
+impl VtyTrouble {
+    fn at_the_door(daemon: &str, socket: PathBuf, source: std::io::Error) -> Self {
+        let daemon = daemon.into();
+        match source.kind() {
+            ErrorKind::PermissionDenied => Self::Closed { daemon, socket, source },
+            _ => Self::Absent { daemon, socket, source },
+        }
+    }
+}
+
 fn left_behind(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound)
 }
@@ -226,6 +233,20 @@ pub enum VtyTrouble {
     #[error("{daemon} of FRR does not run: nobody listens on {}; start FRR", socket.display())]
     Absent {
         /// Who should.
+        daemon: String,
+        /// Where.
+        socket: PathBuf,
+        /// What failed.
+        source: std::io::Error,
+    },
+    /// Somebody listens, and we may not speak.
+    #[error(
+        "{daemon} of FRR may not be asked: {} is closed to this user; run as root or in its group, \
+         which is most often frrvty",
+        socket.display()
+    )]
+    Closed {
+        /// Who should answer.
         daemon: String,
         /// Where.
         socket: PathBuf,
@@ -275,5 +296,20 @@ impl Refusal {
         const AMBIGUOUS: u8 = 3;
         const INCOMPLETE: u8 = 4;
         matches!(self.status, NO_MATCH | AMBIGUOUS | INCOMPLETE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_door_that_is_closed_to_us_is_not_called_absent() {
+        let said = |kind: ErrorKind| {
+            VtyTrouble::at_the_door("zebra", "/run/frr/zebra.vty".into(), kind.into()).to_string()
+        };
+        assert!(said(ErrorKind::PermissionDenied).contains("run as root or in its group"));
+        assert!(said(ErrorKind::ConnectionRefused).contains("start FRR"));
+        assert!(said(ErrorKind::NotFound).contains("start FRR"));
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use apply::with_causes;
 use filter::{Ear, Event, Events, Kernel, Mark, Prober};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use observe::{Found, Place, Spaces, run_inside};
@@ -318,14 +319,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An error with all its causes.
 fn said(error: impl Error) -> String {
-    let mut said = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        said.push_str(": ");
-        said.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    said
+    with_causes(&error)
 }
