@@ -166,8 +166,10 @@ impl Verifier {
             let Some(manager) = self.layers.managers.subnets.get(&at.pod) else { continue };
             let mut missing = 0;
             for nic in bits(share.nics) {
-                let Some(uplink) = at.uplinks.get(usize::from(nic)) else { continue };
-                let joins = self.keys_of(*manager, Guid::of(uplink.mac));
+                if usize::from(nic) >= at.uplinks.len() {
+                    continue;
+                }
+                let joins = self.keys_of(*manager, *node, nic);
                 if joins.0.is_empty() {
                     missing |= 1 << nic;
                 } else {
@@ -186,9 +188,9 @@ impl Verifier {
     }
 
     /// The partitions besides the default one that a port is a full member of.
-    fn keys_of(&self, manager: DeviceId, guid: Guid) -> Joins {
+    fn keys_of(&self, manager: DeviceId, node: NodeId, nic: u16) -> Joins {
         let mut joins = Joins::default();
-        for (hold, at) in self.lines(&Spot::Port(guid)) {
+        for (hold, at) in self.keyed(node, nic) {
             let by = self.sheets[at.sheet as usize].device;
             if let Hold::Member { pkey, full: true, .. } = hold
                 && *pkey != DEFAULT_KEY

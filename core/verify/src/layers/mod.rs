@@ -59,6 +59,8 @@ pub(crate) struct Layers {
     sheets: Vec<Vec<u32>>,
     /// By node: the lines of managers that are about it.
     told: Vec<Vec<LineRef>>,
+    /// By node: the lines that put one of its interfaces into an InfiniBand partition.
+    keyed: Vec<Vec<PortLine>>,
     /// The lines about each place that is not a node.
     about: BTreeMap<Spot, Vec<LineRef>>,
     dirty: BTreeSet<Spot>,
@@ -91,6 +93,13 @@ struct LineRef {
     claim: u32,
 }
 
+/// A claim about an interface of a node.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct PortLine {
+    nic: u16,
+    line: LineRef,
+}
+
 /// Something that is judged by itself.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Spot {
@@ -105,8 +114,8 @@ enum Spot {
     Linked(DeviceId, u16),
     /// An InfiniBand partition.
     Key(DeviceId, u16),
-    /// A port of an InfiniBand fabric. Not judged: it is where a job finds its keys.
-    Port(Guid),
+    /// An interface of a node. Not judged: it is where a job finds its keys.
+    Port(NodeId, u16),
     /// What holds for all of a cluster.
     Cluster(DeviceId),
     /// A partition of Slurm.
@@ -153,6 +162,7 @@ impl Layers {
             trusts: BTreeMap::new(),
             sheets: vec![Vec::new(); nodes.len()],
             told: vec![Vec::new(); nodes.len()],
+            keyed: vec![Vec::new(); nodes.len()],
             about: BTreeMap::new(),
             // A verdict about a node depends on what managers say, also where it is silent itself.
             dirty: devices
@@ -244,7 +254,8 @@ impl Verifier {
             Some(share) => nodes.insert(node, share),
             None => nodes.remove(&node),
         };
-        self.mark_share(node, id, &job.tenant);
+        let touched = before.unwrap_or_default().with(share.unwrap_or_default());
+        self.mark_share(node, touched, id, &job.tenant);
     }
 
     /// Says what a tenant may share and demands from now on.
@@ -255,10 +266,13 @@ impl Verifier {
         self.layers.trusts.insert(tenant.clone(), trust);
         let of_tenant = |job: &JobId| self.job_name(*job).tenant == *tenant;
         let jobs = self.layers.job_nodes.iter().filter(|(job, _)| of_tenant(job));
-        let touched: Vec<(NodeId, JobId)> =
-            jobs.flat_map(|(job, nodes)| nodes.keys().map(|node| (*node, *job))).collect();
-        for (node, job) in touched {
-            self.mark_share(node, job, tenant);
+        let of_job = |(job, nodes): (&JobId, &BTreeMap<NodeId, Share>)| {
+            let job = *job;
+            nodes.iter().map(move |(node, share)| (*node, *share, job)).collect::<Vec<_>>()
+        };
+        let touched: Vec<(NodeId, Share, JobId)> = jobs.flat_map(of_job).collect();
+        for (node, share, job) in touched {
+            self.mark_share(node, share, job, tenant);
         }
         self.mark_tenant(tenant);
         // Whose people a group of the identity provider are, any namespace may depend on.
@@ -351,7 +365,7 @@ impl Verifier {
             Spot::Channel(domain, channel) => self.judge_channel(domain, *channel, &mut found),
             Spot::Linked(device, partition) => self.judge_linked(*device, *partition, &mut found),
             Spot::Key(device, pkey) => self.judge_key(*device, *pkey, &mut found),
-            Spot::Port(_) => {}
+            Spot::Port(..) => {}
             Spot::Cluster(device) => self.judge_cluster(*device, &mut found),
             Spot::Queue(device, queue) => self.judge_queue(*device, queue, &mut found),
             Spot::Namespace(device, name) => self.judge_namespace(*device, name, &mut found),

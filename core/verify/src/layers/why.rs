@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Dialect, Guid, JobName, NodeId, Runtime, Share};
+use model::{Dialect, JobName, NodeId, Runtime, Share};
 use read::Hold;
 
 use super::LayerPlace;
@@ -194,10 +194,8 @@ impl Verifier {
     }
 
     fn add_keys(&self, node: NodeId, share: Share, places: &mut Places) {
-        let uplinks = &self.world.fleet.nodes[node.index()].uplinks;
         for nic in bits(share.nics) {
-            let Some(uplink) = uplinks.get(usize::from(nic)) else { continue };
-            for (hold, at) in self.lines(&super::Spot::Port(Guid::of(uplink.mac))) {
+            for (hold, at) in self.keyed(node, nic) {
                 if let Hold::Member { pkey, .. } = hold {
                     let device = self.sheets[at.sheet as usize].device;
                     places.entry(LayerPlace::Key { device, pkey: *pkey }).or_default().push(at);
