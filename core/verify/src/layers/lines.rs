@@ -3,6 +3,7 @@
 use model::{DeviceId, Dialect, JobName, Name, NodeId, Share, TenantName};
 use read::{Claim, DeviceFile, Fact, Hold, Peer};
 
+use super::machine::describes;
 use super::{LineRef, PortLine, Spot};
 use crate::device::At;
 use crate::verifier::{JobId, Sheet, Verifier};
@@ -14,10 +15,12 @@ impl Verifier {
         let Fact::Holds(hold) = &claim.fact else {
             return;
         };
-        let node = |name: &Name| {
+        let known = |name: &Name, spot: fn(NodeId) -> Spot| {
             let known = self.layers.names.get(name);
-            known.map_or(Spot::Cluster(device), |node| Spot::Node(*node))
+            known.map_or(Spot::Cluster(device), |node| spot(*node))
         };
+        let node = |name: &Name| known(name, Spot::Node);
+        let machine = |name: &Name| known(name, Spot::Machine);
         let job = |name: &JobName| self.known_job(name).map(Spot::Job);
         let space = |name: &Name| Spot::Namespace(device, name.clone());
         match hold {
@@ -35,7 +38,7 @@ impl Verifier {
             Hold::EveryMember { pkey, .. } => out.push(Spot::Key(device, *pkey)),
             Hold::Schedulable { node: name, .. }
             | Hold::Published { node: name, .. }
-            | Hold::Label { node: name, .. } => out.push(node(name)),
+            | Hold::Label { node: name, .. } => out.push(machine(name)),
             Hold::Allocated { job: of, node: name, .. } => {
                 out.push(node(name));
                 out.extend(job(of));
@@ -126,6 +129,9 @@ impl Verifier {
                 Spot::Node(node) => {
                     self.layers.told[node.index()].retain(|line| line.sheet != sheet);
                 }
+                Spot::Machine(node) => {
+                    self.layers.described[node.index()].retain(|line| line.sheet != sheet);
+                }
                 Spot::Port(node, _) => {
                     self.layers.keyed[node.index()].retain(|held| held.line.sheet != sheet);
                 }
@@ -175,6 +181,10 @@ impl Verifier {
             Spot::Node(node) => {
                 insert_in_order(sheets, &mut self.layers.told[node.index()], line, |held| *held);
             }
+            Spot::Machine(node) => {
+                let lines = &mut self.layers.described[node.index()];
+                insert_in_order(sheets, lines, line, |held| *held);
+            }
             Spot::Port(node, nic) => {
                 let (held, new) =
                     (&mut self.layers.keyed[node.index()], PortLine { nic: *nic, line });
@@ -188,7 +198,7 @@ impl Verifier {
     }
 
     /// Keeps a node's own sheets in order.
-    pub(super) fn keep_sheet(&mut self, id: u32, was: bool, is: bool) {
+    pub(super) fn keep_sheet(&mut self, id: u32, was: bool, is: bool, gone: &[Claim]) {
         let Some(node) = self.world.fleet.node_of(self.sheets[id as usize].device) else {
             return;
         };
@@ -207,6 +217,13 @@ impl Verifier {
                 held.retain(|other| *other != id);
             }
         }
+        let lines = gone.iter().chain(&self.sheets[id as usize].claims);
+        let mut holds = lines.filter_map(|claim| match &claim.fact {
+            Fact::Holds(hold) => Some(hold),
+            _ => None,
+        });
+        let is_other = holds.any(describes);
+        self.layers.dirty.extend(is_other.then_some(Spot::Machine(node)));
         self.layers.dirty.insert(Spot::Node(node));
     }
 
@@ -239,7 +256,7 @@ impl Verifier {
         };
         let matters = |share: Share| joined.is_none_or(|gpus| share.gpus & gpus != 0);
         for spot in spots {
-            if let Spot::Node(node) = spot {
+            if let Spot::Node(node) | Spot::Machine(node) = spot {
                 self.mark_jobs(*node, matters);
             }
         }
@@ -330,7 +347,12 @@ impl Verifier {
         lines.filter_map(|line| self.hold_at(*line))
     }
 
-    /// The lines of managers about a node.
+    /// The lines of managers that say what a node is.
+    pub(super) fn described(&self, node: NodeId) -> impl Iterator<Item = (&Hold, At)> {
+        self.layers.described[node.index()].iter().filter_map(|line| self.hold_at(*line))
+    }
+
+    /// The lines of managers about who is on a node.
     pub(super) fn told(&self, node: NodeId) -> impl Iterator<Item = (&Hold, At)> {
         self.layers.told[node.index()].iter().filter_map(|line| self.hold_at(*line))
     }
@@ -357,11 +379,8 @@ fn insert_in_order<T>(sheets: &[Sheet], lines: &mut Vec<T>, new: T, line: fn(&T)
     let follows = lines
         .last()
         .is_none_or(|last| line(last).sheet == line(&new).sheet || key(last) <= key(&new));
-    let place = if follows {
-        lines.len()
-    } else {
-        lines.partition_point(|held| key(held) <= key(&new))
-    };
+    let place =
+        if follows { lines.len() } else { lines.partition_point(|held| key(held) <= key(&new)) };
     lines.insert(place, new);
 }
 

@@ -14,6 +14,7 @@ mod finding;
 mod found;
 mod hardware;
 mod lines;
+mod machine;
 mod namespace;
 mod node;
 mod past;
@@ -57,8 +58,10 @@ pub(crate) struct Layers {
     trusts: BTreeMap<TenantName, Trust>,
     /// By node: its own sheets, in the order of dialects and parts.
     sheets: Vec<Vec<u32>>,
-    /// By node: the lines of managers that are about it.
+    /// By node: the lines of managers about who is on it.
     told: Vec<Vec<LineRef>>,
+    /// By node: the lines of managers that say what it is.
+    described: Vec<Vec<LineRef>>,
     /// By node: the lines that put one of its interfaces into an InfiniBand partition.
     keyed: Vec<Vec<PortLine>>,
     /// The lines about each place that is not a node.
@@ -105,7 +108,10 @@ struct PortLine {
 enum Spot {
     Sheet(u32),
     Device(DeviceId),
+    /// Who is on a node, and what they have of it.
     Node(NodeId),
+    /// What a node is, whoever is on it.
+    Machine(NodeId),
     Job(JobId),
     Tenant(TenantName),
     /// A memory channel of an NVLink domain.
@@ -162,12 +168,13 @@ impl Layers {
             trusts: BTreeMap::new(),
             sheets: vec![Vec::new(); nodes.len()],
             told: vec![Vec::new(); nodes.len()],
+            described: vec![Vec::new(); nodes.len()],
             keyed: vec![Vec::new(); nodes.len()],
             about: BTreeMap::new(),
             // A verdict about a node depends on what managers say, also where it is silent itself.
             dirty: devices
                 .map(Spot::Device)
-                .chain(ids().map(|(id, _)| Spot::Node(id)))
+                .chain(ids().flat_map(|(id, _)| [Spot::Node(id), Spot::Machine(id)]))
                 .chain(default_keys)
                 .collect(),
             suspicious: BTreeSet::new(),
@@ -308,20 +315,20 @@ impl Verifier {
         sheet.claims = claims;
         sheet.unknown = unknown;
         sheet.present = is;
-        self.keep_sheet(id, was, is);
+        self.keep_sheet(id, was, is, &gone);
         if was_strange || is_strange {
             self.layers.dirty.insert(Spot::Sheet(id));
         }
         if self.held.count(device, dialect, was, is) {
             self.layers.dirty.insert(Spot::Device(device));
-            let is_manager = self.world.fleet.node_of(device).is_none();
-            self.layers.dirty.extend(is_manager.then_some(Spot::Cluster(device)));
+            let node = self.world.fleet.node_of(device);
+            self.layers.dirty.insert(node.map_or(Spot::Cluster(device), Spot::Machine));
             if dialect == Dialect::Pkey {
                 self.layers.dirty.insert(Spot::Key(device, fabric::DEFAULT_KEY));
             }
             if dialect == Dialect::Slurm {
                 let nodes = self.layers.names.values();
-                self.layers.dirty.extend(nodes.map(|node| Spot::Node(*node)));
+                self.layers.dirty.extend(nodes.map(|node| Spot::Machine(*node)));
             }
         }
     }
@@ -360,6 +367,7 @@ impl Verifier {
             Spot::Sheet(sheet) => self.judge_layer_sheet(*sheet, &mut found),
             Spot::Device(device) => self.judge_silence(*device, &mut found),
             Spot::Node(node) => self.judge_node(*node, &mut found),
+            Spot::Machine(node) => self.judge_machine(*node, &mut found),
             Spot::Job(job) => self.judge_job_layers(*job, &mut found),
             Spot::Tenant(tenant) => self.judge_tenant(tenant, &mut found),
             Spot::Channel(domain, channel) => self.judge_channel(domain, *channel, &mut found),

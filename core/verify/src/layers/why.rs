@@ -151,7 +151,8 @@ impl Verifier {
             Dialect::Vfio => {
                 let merged = Merged::of(view);
                 for placed in &view.functions {
-                    let seats = view.seats_at(placed.what, placed.pci, placed.at);
+                    let mut seats = Vec::new();
+                    view.add_seats(placed.what, placed.pci, placed.at, &mut seats);
                     if seats.iter().any(|seat| seat.owner == Some(view.job(who).name)) {
                         let group = merged.group(placed.group);
                         add(LayerPlace::IommuGroup { node, group }, placed.at);
