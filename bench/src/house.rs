@@ -193,13 +193,25 @@ fn tell(
             table.add(&name, Some(scale), took);
         }
     }
-    let mean =
-        |stage: fn(&Stages) -> Duration| Times::new(stages.iter().map(stage).collect()).mean();
+    let of = |stage: fn(&Stages) -> Duration| Times::new(stages.iter().map(stage).collect());
+    let mean = |stage| of(stage).mean();
+    let verifying = of(|stages| stages.verify);
+    for (name, took, most) in
+        [("mean", verifying.mean(), kind.change_micros), ("p99", verifying.p99(), 1000)]
+    {
+        let name = format!("{}: one job {what}, verify, {name}", kind.name);
+        if large {
+            table.add_at_most(&name, Some(scale), took, Figure::micros(most));
+        } else {
+            table.add(&name, Some(scale), took);
+        }
+    }
+    let name = format!("{}: one job {what}, verify, p50", kind.name);
+    table.add(&name, Some(scale), verifying.p50());
     for (name, mean) in [
         ("plan", mean(|stages| stages.plan)),
         ("render", mean(|stages| stages.render)),
         ("read", mean(|stages| stages.read)),
-        ("verify", mean(|stages| stages.verify)),
     ] {
         table.add(&format!("{}: one job {what}, {name}", kind.name), Some(scale), mean);
     }

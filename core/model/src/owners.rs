@@ -35,6 +35,14 @@ pub struct Share {
     pub nics: u64,
 }
 
+impl Share {
+    /// All that is in one of the two.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self { gpus: self.gpus | other.gpus, nics: self.nics | other.nics }
+    }
+}
+
 /// What a tenant may share with others, and what it demands of the nodes it is on.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Trust {

@@ -442,6 +442,14 @@ impl Device {
         }
     }
 
+    /// Whether one of these addresses is bound in a bridge domain.
+    pub(crate) fn binds_one_of(&self, bridge: &Bridge, addresses: Ipv4Net) -> bool {
+        let ports = self.bridges.get(bridge).into_iter().flat_map(|lines| &lines.ports);
+        let lines = ports.filter_map(|port| self.ports.get(port));
+        let mut bound = lines.flat_map(|port| port.bound.values());
+        bound.any(|(held, address, _)| held == bridge && addresses.contains(address))
+    }
+
     /// The groups of an address in a VRF, by the longest prefix that holds it; more than one
     /// when lines contradict each other.
     pub(crate) fn groups(

@@ -181,8 +181,9 @@ impl Verifier {
     ) {
         let facts = &self.world.devices[device.index()];
         if addresses.prefix_len() < 32 {
-            let bridges = facts.vrfs.get(vrf).map(|lines| &lines.bridges);
-            bridges.into_iter().flatten().for_each(|bridge| self.dirty.bridge(device, bridge));
+            let bridges = facts.vrfs.get(vrf).into_iter().flat_map(|lines| &lines.bridges);
+            let held = bridges.filter(|bridge| facts.binds_one_of(bridge, addresses));
+            held.for_each(|bridge| self.dirty.bridge(device, bridge));
             return;
         }
         let ports: Vec<Port> =

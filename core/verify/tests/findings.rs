@@ -113,6 +113,27 @@ fn a_tag_moved_to_another_job_is_found_at_its_line() {
 }
 
 #[test]
+fn a_group_of_many_addresses_that_comes_by_itself_is_judged_where_they_are() {
+    let fleet = Arc::new(fleet());
+    let mut artifacts = artifacts();
+    let leaf = artifacts.iter().position(|one| fleet.device_name(one.device).as_str() == "leaf-1");
+    let leaf = leaf.unwrap();
+    let text = &mut artifacts[leaf].parts[0].text;
+    *text = text.replacen("t1 ipv4 10.0.0.10/32", "t1 ipv4 10.0.0.8/29", 1);
+    let mut kept = verify::reading(&fleet, &owners(), &artifacts);
+    assert_eq!(kept.judge(), [], "a network is as good as an address");
+
+    let text = "security-group 17 name J17\n  match connected-endpoints vrf t1 ipv4 10.0.0.8/30\n";
+    let part = PartText { part: Part::Job("red/tune".parse().unwrap()), text: text.into() };
+    let reading = read::claims(Dialect::Nxos, text);
+    kept.take(artifacts[leaf].device, Dialect::Nxos, &part.part, Some(reading));
+    artifacts[leaf].parts.push(part);
+    let found = kept.judge();
+    assert!(found.iter().any(|finding| finding.code() == "shared-tag"), "{found:?}");
+    assert_eq!(found, verify::findings(&fleet, &owners(), &artifacts));
+}
+
+#[test]
 fn a_vrf_that_imports_another_tenants_routes_is_found() {
     check(
         "leaf-1",

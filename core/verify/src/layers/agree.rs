@@ -1,9 +1,8 @@
 //! What each job was given on a node: nothing that is another's, and the same by every layer.
 
-use std::collections::BTreeSet;
-
 use model::{Dialect, JobName, Runtime};
 use read::{DeviceFile, Function};
+use smallvec::SmallVec;
 
 use super::finding::bits;
 use super::found::Findings;
@@ -28,7 +27,7 @@ pub(super) struct Told {
 #[derive(Default)]
 pub(super) struct Set {
     pub(super) set: u64,
-    pub(super) ats: Vec<At>,
+    pub(super) ats: SmallVec<[At; 8]>,
 }
 
 impl Set {
@@ -65,11 +64,11 @@ impl Verifier {
     }
 
     /// What each layer that speaks of the job on this node says it has.
-    pub(super) fn told_of(&self, view: &NodeView<'_>, who: Who) -> Vec<Told> {
+    pub(super) fn told_of(&self, view: &NodeView<'_>, who: Who) -> SmallVec<[Told; 8]> {
         let fleet = &self.world.fleet;
         let job = view.job(who);
         let in_machine = job.trust.runtime == Runtime::Vm;
-        let mut all = Vec::new();
+        let mut all = SmallVec::new();
         for layer in fleet.dialects(view.device).filter(|layer| !layer.is_network()) {
             match layer {
                 Dialect::Vfio => {
@@ -147,7 +146,7 @@ impl Verifier {
         let given = view.channels.iter().filter(|line| line.0 == who);
         let given: Vec<(u16, At)> = given.map(|(_, channel, at)| (*channel, *at)).collect();
         let ats = |lines: &[(u16, At)]| lines.iter().map(|(_, at)| *at).collect::<Vec<At>>();
-        if self.speaks(view, Dialect::Imex) && given.is_empty() {
+        if self.speaks(view.device, Dialect::Imex) && given.is_empty() {
             let owner = Owner::Job(job.name.clone());
             let ats = ats(&opened);
             found.severed(Dialect::Imex, owner, Some(view.node), Lack::Everything, ats);
@@ -161,7 +160,7 @@ impl Verifier {
             };
             found.weak(Some(view.device), weakness, [first.1, second.1]);
         }
-        let opens_channels = self.speaks(view, Dialect::Devices)
+        let opens_channels = self.speaks(view.device, Dialect::Devices)
             && job.trust.runtime == Runtime::Container
             && view.opens.iter().any(|line| line.0 == who);
         let numbers = |lines: &[(u16, At)]| {
@@ -219,7 +218,7 @@ fn judge_holder(view: &NodeView<'_>, who: Who, told: &[Told], found: &mut Findin
 fn judge_parts(view: &NodeView<'_>, who: Who, found: &mut Findings<'_>) {
     let job = view.job(who);
     let linked = view.linked.iter().map(|(_, gpus, at)| (*gpus, *at));
-    let sets: Vec<(u64, At)> =
+    let sets: SmallVec<[(u64, At); 4]> =
         active_sets(view).chain(linked).filter(|(gpus, _)| gpus & job.share.gpus != 0).collect();
     let union = sets.iter().fold(0, |all, (gpus, _)| all | gpus);
     let covers = |(gpus, _): &(u64, At)| job.share.gpus & !gpus == 0;
@@ -251,7 +250,7 @@ fn judge_sets(
     view: &NodeView<'_>,
     who: Who,
     own: u64,
-    sets: Vec<(&Told, &Set)>,
+    sets: SmallVec<[(&Told, &Set); 8]>,
     named: fn(u64) -> Named,
     found: &mut Findings<'_>,
 ) {
@@ -259,13 +258,13 @@ fn judge_sets(
     let mut naming = sets.iter().filter(|(_, things)| things.set != 0);
     let right = naming.clone().find(|(_, things)| things.set == own).or_else(|| naming.next());
     for (told, things) in &sets {
-        let owner = Owner::Job(job.clone());
+        let owner = || Owner::Job(job.clone());
         let ats = things.ats.iter().copied();
         if things.set == 0 {
             if told.must && own != 0 {
                 let is_forgotten = things.ats.is_empty() && told.layer != Dialect::Vfio;
                 let lacks = if is_forgotten { Lack::Everything } else { Lack::Some(named(own)) };
-                found.severed(told.layer, owner, Some(view.node), lacks, ats);
+                found.severed(told.layer, owner(), Some(view.node), lacks, ats);
             }
             continue;
         }
@@ -273,7 +272,7 @@ fn judge_sets(
             let missing = own & !things.set;
             if missing != 0 {
                 let lacks = Lack::Some(named(missing));
-                found.severed(told.layer, owner, Some(view.node), lacks, ats);
+                found.severed(told.layer, owner(), Some(view.node), lacks, ats);
             }
             continue;
         };
@@ -306,9 +305,11 @@ fn judge_guest(view: &NodeView<'_>, who: Who, found: &mut Findings<'_>) {
 /// The memory of a machine is on the NUMA nodes of its GPUs, and nowhere else.
 fn judge_memory(view: &NodeView<'_>, who: Who, found: &mut Findings<'_>) {
     let job = view.job(who);
-    let near: BTreeSet<u16> = bits(job.share.gpus)
+    let mut near: SmallVec<[u16; 8]> = bits(job.share.gpus)
         .filter_map(|gpu| view.model.gpu_numa.get(usize::from(gpu)).copied())
         .collect();
+    near.sort_unstable();
+    near.dedup();
     let lines = || view.guest_near.iter().filter(|line| line.0 == who);
     for (_, numa, at) in lines().filter(|(_, numa, _)| !near.contains(numa)) {
         let weakness = LayerWeakness::FarMemory { job: job.name.clone(), numa: *numa };
@@ -412,7 +413,7 @@ fn lines_for(view: &NodeView<'_>, who: Who, told: &Told, atom: &Atom) -> Vec<At>
             let gpu = |minor| view.model.pci.gpu_of_minor(minor).map(Function::Gpu);
             lines.filter(|(_, minor, _)| is_it(gpu(*minor))).map(|line| line.2).collect()
         }
-        _ => told.gpus.as_ref().map_or_else(Vec::new, |gpus| gpus.ats.clone()),
+        _ => told.gpus.as_ref().map_or_else(Vec::new, |gpus| gpus.ats.to_vec()),
     };
     ats
 }

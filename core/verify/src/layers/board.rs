@@ -1,9 +1,10 @@
 //! What a node's GPUs can be joined to and cut into, as its board and its driver say.
 
-use model::{BoardPartition, Dialect, Grade};
+use model::{BoardPartition, Dialect, Grade, NodeModel};
 
 use super::finding::bits;
 use super::found::Findings;
+use super::machine::Machine;
 use super::node::NodeView;
 use super::software::drift;
 use super::{LayerPlace, LayerWeakness, Named};
@@ -38,15 +39,14 @@ impl Verifier {
             let place = LayerPlace::Partition { device: view.device, partition };
             self.meet(&place, &seats, &[joinable], found);
         }
-        self.judge_table(view, found);
     }
 
     /// A board joins under each number what boards of its kind do: another table means that an
     /// active number joins other GPUs than everybody thinks.
-    fn judge_table(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
+    pub(super) fn judge_table(&self, view: &Machine<'_>, found: &mut Findings<'_>) {
         let planned = view.model.board_partitions().unwrap_or_default();
         let is_unseen = planned.is_empty() && view.model.board_partitions().is_some();
-        if is_unseen || !self.hears(view, Dialect::Nvlink) {
+        if is_unseen || !self.hears(view.device, Dialect::Nvlink) {
             return;
         }
         let what = |number: u16| format!("NVLink partition {number}");
@@ -67,7 +67,7 @@ impl Verifier {
 
     /// Every AMD GPU is known to be one, unless somebody on it takes a part.
     pub(super) fn judge_divisions(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
-        if !self.hears(view, Dialect::Amd) {
+        if !self.hears(view.device, Dialect::Amd) {
             return;
         }
         let what = |gpu: u16| format!("the division of GPU {}", gpu + 1);
@@ -83,31 +83,31 @@ impl Verifier {
         }
         let told = view.divided.iter().filter(|line| line.0 < 64);
         let told = told.fold(0, |all, line| all | 1_u64 << line.0);
-        for gpu in bits(all_gpus(view) & !told) {
+        for gpu in bits(all_gpus(view.model) & !told) {
             drift(view.device, what(gpu), "unknown", &whole, None, found);
         }
     }
 
     /// Slurm gives out all GPUs of a node, and no more. One that is silent gives out none at all,
     /// and that is told once.
-    pub(super) fn judge_schedulable(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
+    pub(super) fn judge_schedulable(&self, view: &Machine<'_>, found: &mut Findings<'_>) {
         let Some(slurm) = self.layers.managers.slurm else { return };
         if !self.is_heard(slurm, Dialect::Slurm) {
             return;
         }
         let held = view.schedulable.iter().fold(0, |all, (minors, _)| all | minors);
-        if held == all_gpus(view) {
+        if held == all_gpus(view.model) {
             return;
         }
         let shown = |minors: u64| Named::Minors(minors).show(&self.world.fleet);
         let what = "what Slurm gives out".into();
-        let (held, planned) = (shown(held), shown(all_gpus(view)));
+        let (held, planned) = (shown(held), shown(all_gpus(view.model)));
         let ats: Vec<At> = view.schedulable.iter().map(|(_, at)| *at).collect();
         found.open(view.device, LayerWeakness::Drift { what, held, planned }, ats);
     }
 }
 
 /// As many bits as the node has GPUs: by module or by device file.
-fn all_gpus(view: &NodeView<'_>) -> u64 {
-    u64::MAX.checked_shr(64 - u32::from(view.model.gpus)).unwrap_or_default()
+fn all_gpus(model: &NodeModel) -> u64 {
+    u64::MAX.checked_shr(64 - u32::from(model.gpus)).unwrap_or_default()
 }

@@ -1,14 +1,15 @@
 //! What joins several nodes: NVLink domains, memory channels, InfiniBand partitions; and whether
 //! all of a job is joined.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::{DeviceId, Dialect, Guid, JobName, Name, NodeId, PodId, Share};
 use read::Hold;
+use smallvec::SmallVec;
 
 use super::finding::bits;
 use super::found::Findings;
-use super::node::{Seat, seats};
+use super::node::{Seat, add_seats};
 use super::{Atom, Lack, LayerPlace, LayerWeakness, Member, Named, Owner, Spot, Strength};
 use crate::device::At;
 use crate::verifier::{JobId, Verifier};
@@ -19,8 +20,8 @@ pub(super) const DEFAULT_KEY: u16 = 0x7fff;
 /// The memory channel that software takes when nobody chose one.
 const DEFAULT_CHANNEL: u16 = 0;
 
-/// The keys of some ports of one node and the lines that say so.
-type Joins = (BTreeSet<u16>, Vec<At>);
+/// The keys of some ports of one node and the lines that say so: nearly always one.
+type Joins = (SmallVec<[u16; 1]>, SmallVec<[At; 1]>);
 
 impl Verifier {
     pub(super) fn judge_linked(&self, device: DeviceId, partition: u16, found: &mut Findings<'_>) {
@@ -29,7 +30,7 @@ impl Verifier {
             let Hold::Linked { node, gpus, .. } = hold else { continue };
             let Some(&node) = self.layers.names.get(node) else { continue };
             for gpu in bits(*gpus) {
-                all.extend(seats(&Atom::Gpu { node, gpu }, self.owners_on(node, gpu), at));
+                add_seats(&Atom::Gpu { node, gpu }, self.owners_on(node, gpu), at, &mut all);
             }
         }
         if !all.is_empty() && all.iter().all(|seat| seat.owner.is_none()) {
@@ -74,12 +75,13 @@ impl Verifier {
     /// A full member speaks with everybody in the partition, a limited one only with full ones.
     pub(super) fn judge_key(&self, device: DeviceId, pkey: u16, found: &mut Findings<'_>) {
         let mut members: Vec<(Seat<'_>, bool)> = Vec::new();
+        let mut seats = Vec::new();
         let mut everybody: Vec<(bool, At)> = Vec::new();
         for (hold, at) in self.lines(&Spot::Key(device, pkey)) {
             match hold {
                 Hold::Member { guid, full, .. } => {
-                    let seats = self.port_seats(*guid, at);
-                    members.extend(seats.into_iter().map(|seat| (seat, *full)));
+                    self.add_port_seats(*guid, at, &mut seats);
+                    members.extend(seats.drain(..).map(|seat| (seat, *full)));
                 }
                 Hold::EveryMember { full, .. } => everybody.push((*full, at)),
                 _ => {}
@@ -130,12 +132,13 @@ impl Verifier {
         a.owner == b.owner || self.may_join(a.owner, b.owner)
     }
 
-    fn port_seats(&self, guid: Guid, at: At) -> Vec<Seat<'_>> {
+    fn add_port_seats<'a>(&'a self, guid: Guid, at: At, seats: &mut Vec<Seat<'a>>) {
         match self.layers.nic_of(guid) {
             Some((node, nic)) => {
-                seats(&Atom::Nic { node, nic }, self.owners_of_port(node, nic), at)
+                let owners = self.owners_of_port(node, nic);
+                add_seats(&Atom::Nic { node, nic }, owners, at, seats);
             }
-            None => seats(&Atom::Port(guid), Vec::new(), at),
+            None => add_seats(&Atom::Port(guid), std::iter::empty(), at, seats),
         }
     }
 }
@@ -166,8 +169,10 @@ impl Verifier {
             let Some(manager) = self.layers.managers.subnets.get(&at.pod) else { continue };
             let mut missing = 0;
             for nic in bits(share.nics) {
-                let Some(uplink) = at.uplinks.get(usize::from(nic)) else { continue };
-                let joins = self.keys_of(*manager, Guid::of(uplink.mac));
+                if usize::from(nic) >= at.uplinks.len() {
+                    continue;
+                }
+                let joins = self.keys_of(*manager, *node, nic);
                 if joins.0.is_empty() {
                     missing |= 1 << nic;
                 } else {
@@ -186,15 +191,15 @@ impl Verifier {
     }
 
     /// The partitions besides the default one that a port is a full member of.
-    fn keys_of(&self, manager: DeviceId, guid: Guid) -> Joins {
+    fn keys_of(&self, manager: DeviceId, node: NodeId, nic: u16) -> Joins {
         let mut joins = Joins::default();
-        for (hold, at) in self.lines(&Spot::Port(guid)) {
+        for (hold, at) in self.keyed(node, nic) {
             let by = self.sheets[at.sheet as usize].device;
             if let Hold::Member { pkey, full: true, .. } = hold
                 && *pkey != DEFAULT_KEY
                 && by == manager
             {
-                joins.0.insert(*pkey);
+                joins.0.push(*pkey);
                 joins.1.push(at);
             }
         }
@@ -219,7 +224,7 @@ impl Verifier {
                 if let Hold::Linked { partition, gpus, .. } = hold
                     && gpus & share.gpus != 0
                 {
-                    joins.0.insert(*partition);
+                    joins.0.push(*partition);
                     joins.1.push(at);
                 }
             }
@@ -251,7 +256,7 @@ impl Verifier {
                 if let Hold::Channel { job, channel } = hold
                     && job == name
                 {
-                    joins.0.insert(*channel);
+                    joins.0.push(*channel);
                     joins.1.push(line);
                 }
             }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use model::{Grade, PciAddress, Runtime, Trust, mig_profiles};
 use read::{DeviceFile, Function};
+use smallvec::SmallVec;
 
 use super::agree::Set;
 use super::finding::bits;
 use super::found::Findings;
-use super::node::{JobHere, NodeView, Placed, Seat, Who};
+use super::node::{JobHere, NodeView, Placed, Who};
 use super::{Atom, LayerPlace, LayerWeakness, Member, Owner, Strength};
 use crate::device::At;
 use crate::finding::Weakness;
@@ -18,60 +19,24 @@ use crate::verifier::Verifier;
 const TO_MACHINES: &str = "vfio-pci";
 
 impl Verifier {
-    /// Each function is where the fleet says it is.
-    pub(super) fn judge_functions(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
-        if !self.hears(view, model::Dialect::Vfio) {
-            return;
-        }
-        let gpus = (0..).zip(&view.model.pci.gpus).map(|(gpu, pci)| (Function::Gpu(gpu), *pci));
-        let nics = (0..).zip(&view.model.pci.nics).map(|(nic, pci)| (Function::Nic(nic), *pci));
-        for (what, pci) in gpus.chain(nics) {
-            let Some(placed) = view.functions.iter().find(|placed| placed.pci == pci) else {
-                let weakness = LayerWeakness::MissingFunction { what: named(what), planned: pci };
-                found.open(view.device, weakness, []);
-                continue;
-            };
-            judge_function(view, what, placed, found);
-        }
-        for (place, placed) in view.functions.iter().enumerate() {
-            let earlier = &view.functions[..place];
-            let other = earlier.iter().find(|other| other.pci == placed.pci);
-            if let Some(other) = other.filter(|other| other.hold != placed.hold) {
-                let weakness = Weakness::Contradiction {
-                    what: "a function",
-                    first: other.hold.to_string(),
-                    second: placed.hold.to_string(),
-                };
-                found.weak(Some(view.device), weakness, [other.at, placed.at]);
-            }
-            let planned = match placed.what {
-                Function::Gpu(gpu) => Some(view.model.pci.gpus.get(usize::from(gpu))),
-                Function::Nic(nic) => Some(view.model.pci.nics.get(usize::from(nic))),
-                Function::Vf { .. } | Function::Other => None,
-            };
-            if let Some(planned) = planned.filter(|planned| *planned != Some(&placed.pci)) {
-                let planned = planned.map_or("that there is none".into(), ToString::to_string);
-                drift(view, named(placed.what), placed.pci.to_string(), planned, placed.at, found);
-            }
-        }
-    }
-
     /// An IOMMU group is one place, and so are all groups below a bridge that does not keep its
     /// functions apart.
     pub(super) fn judge_groups(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
         let merged = Merged::of(view);
-        let mut places: BTreeMap<u16, (Vec<Seat<'_>>, Vec<At>)> = BTreeMap::new();
-        for placed in &view.functions {
-            if placed.what == Function::Other {
-                continue;
+        let things = view.functions.iter().filter(|placed| placed.what != Function::Other);
+        let mut placed: Vec<(u16, &Placed<'_>)> =
+            things.map(|placed| (merged.group(placed.group), placed)).collect();
+        placed.sort_by_key(|(group, _)| *group);
+        // What is alone in its group meets nobody there.
+        let groups = placed.chunk_by(|(a, _), (b, _)| a == b).filter(|here| here.len() > 1);
+        for here in groups {
+            let (mut seats, mut joins) = (Vec::with_capacity(here.len()), Vec::new());
+            for (_, placed) in here {
+                view.add_seats(placed.what, placed.pci, placed.at, &mut seats);
+                let beneath = view.beneath.iter().filter(|(_, pci, _)| *pci == placed.pci);
+                joins.extend(beneath.map(|(_, _, at)| *at));
             }
-            let (seats, joins) = places.entry(merged.group(placed.group)).or_default();
-            seats.extend(view.seats_at(placed.what, placed.pci, placed.at));
-            let beneath = view.beneath.iter().filter(|(_, pci, _)| *pci == placed.pci);
-            joins.extend(beneath.map(|(_, _, at)| *at));
-        }
-        for (group, (seats, joins)) in places {
-            let place = LayerPlace::IommuGroup { node: view.node, group };
+            let place = LayerPlace::IommuGroup { node: view.node, group: here[0].0 };
             self.meet(&place, &seats, &joins, found);
         }
         judge_viability(view, found);
@@ -104,7 +69,7 @@ impl Verifier {
     pub(super) fn judge_cuts(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
         for gpu in 0..view.model.gpus {
             let cuts = cuts_of(view, gpu);
-            let owners: Vec<&JobHere<'_>> = view.owners_of_gpu(gpu).collect();
+            let owners: SmallVec<[&JobHere<'_>; 4]> = view.owners_of_gpu(gpu).collect();
             let takes_part = |trust: &Trust| trust.grade >= Grade::Slice;
             if !cuts.is_empty() && !owners.iter().any(|job| takes_part(job.trust)) {
                 found.open(view.device, LayerWeakness::LeftoverCut { gpu }, cuts.iter().copied());
@@ -144,37 +109,6 @@ impl Verifier {
             nics.set |= u64::from(is_given == to_machine) << nic;
         }
         (gpus, nics)
-    }
-}
-
-fn judge_function(
-    view: &NodeView<'_>,
-    what: Function,
-    placed: &Placed<'_>,
-    found: &mut Findings<'_>,
-) {
-    let (group, numa) = match what {
-        Function::Gpu(gpu) => (
-            view.model.gpu_groups.get(usize::from(gpu)).copied(),
-            view.model.gpu_numa.get(usize::from(gpu)).copied(),
-        ),
-        Function::Nic(nic) => {
-            let nic = view.model.nics.get(usize::from(nic));
-            (nic.map(|nic| nic.iommu_group), nic.map(|nic| nic.numa))
-        }
-        Function::Vf { .. } | Function::Other => (None, None),
-    };
-    let at = placed.at;
-    if placed.what != what {
-        drift(view, format!("function {}", placed.pci), named(placed.what), named(what), at, found);
-    }
-    if let Some(group) = group.filter(|group| *group != placed.group) {
-        let what = format!("the IOMMU group of {}", named(what));
-        drift(view, what, placed.group.to_string(), group.to_string(), at, found);
-    }
-    if let Some(numa) = numa.filter(|numa| *numa != placed.numa) {
-        let what = format!("the NUMA node of {}", named(what));
-        drift(view, what, placed.numa.to_string(), numa.to_string(), at, found);
     }
 }
 
@@ -266,26 +200,6 @@ fn may_share_gpu(a: &Trust, b: &Trust, is_cut: bool) -> bool {
 
 fn part_of(view: &NodeView<'_>, gpu: u16, job: &JobHere<'_>) -> Member {
     Member { atom: Atom::Gpu { node: view.node, gpu }, owner: Owner::Job(job.name.clone()) }
-}
-
-fn drift(
-    view: &NodeView<'_>,
-    what: String,
-    held: String,
-    planned: String,
-    at: At,
-    found: &mut Findings<'_>,
-) {
-    found.open(view.device, LayerWeakness::Drift { what, held, planned }, [at]);
-}
-
-fn named(what: Function) -> String {
-    match what {
-        Function::Gpu(gpu) => format!("GPU {}", gpu + 1),
-        Function::Nic(nic) => format!("interface {nic}"),
-        Function::Vf { nic, vf } => format!("interface {nic} VF {vf}"),
-        Function::Other => "something else".into(),
-    }
 }
 
 /// Groups that bridges join: each under the lowest of those joined with it.

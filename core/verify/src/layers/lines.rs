@@ -1,35 +1,26 @@
 //! Which lines are about which place, and what is judged again when one comes or goes.
 
-use model::{DeviceId, Dialect, Guid, JobName, Name, NodeId, TenantName};
+use model::{DeviceId, Dialect, JobName, Name, NodeId, Share, TenantName};
 use read::{Claim, DeviceFile, Fact, Hold, Peer};
 
-use super::{LineRef, Spot};
+use super::machine::describes;
+use super::{LineRef, PortLine, Spot};
 use crate::device::At;
-use crate::verifier::{JobId, Verifier};
+use crate::verifier::{JobId, Sheet, Verifier};
 
 impl Verifier {
-    /// The places that these claims of one device are about, each once.
-    fn places_of(&self, device: DeviceId, claims: &[Claim]) -> Vec<Spot> {
-        let mut spots = Vec::new();
-        let mut before = None;
-        for claim in claims {
-            self.spots(device, before.replace(claim), claim, &mut spots);
-        }
-        spots.sort_unstable();
-        spots.dedup();
-        spots
-    }
-
     /// The places besides a node's own that a claim is about. Where GPUs of one job are claimed one
     /// after the other on one node, the first of them stands for all but in the node itself.
     fn spots(&self, device: DeviceId, before: Option<&Claim>, claim: &Claim, out: &mut Vec<Spot>) {
         let Fact::Holds(hold) = &claim.fact else {
             return;
         };
-        let node = |name: &Name| {
+        let known = |name: &Name, spot: fn(NodeId) -> Spot| {
             let known = self.layers.names.get(name);
-            known.map_or(Spot::Cluster(device), |node| Spot::Node(*node))
+            known.map_or(Spot::Cluster(device), |node| spot(*node))
         };
+        let node = |name: &Name| known(name, Spot::Node);
+        let machine = |name: &Name| known(name, Spot::Machine);
         let job = |name: &JobName| self.known_job(name).map(Spot::Job);
         let space = |name: &Name| Spot::Namespace(device, name.clone());
         match hold {
@@ -41,12 +32,13 @@ impl Verifier {
                 out.extend([Spot::Linked(device, *partition), node(name)]);
             }
             Hold::Member { pkey, guid, .. } => {
-                out.extend([Spot::Key(device, *pkey), Spot::Port(*guid)]);
+                out.push(Spot::Key(device, *pkey));
+                out.extend(self.layers.nic_of(*guid).map(|(node, nic)| Spot::Port(node, nic)));
             }
             Hold::EveryMember { pkey, .. } => out.push(Spot::Key(device, *pkey)),
             Hold::Schedulable { node: name, .. }
             | Hold::Published { node: name, .. }
-            | Hold::Label { node: name, .. } => out.push(node(name)),
+            | Hold::Label { node: name, .. } => out.push(machine(name)),
             Hold::Allocated { job: of, node: name, .. } => {
                 out.push(node(name));
                 out.extend(job(of));
@@ -123,14 +115,32 @@ impl Verifier {
 
     /// Takes the lines of a sheet from all places they were about.
     pub(super) fn forget(&mut self, sheet: u32, device: DeviceId, gone: &[Claim]) {
-        for spot in self.places_of(device, gone) {
-            self.mark_spot(sheet, &spot);
-            if let Spot::Node(node) = spot {
-                self.layers.told[node.index()].retain(|line| line.sheet != sheet);
-            } else if let Some(lines) = self.layers.about.get_mut(&spot) {
-                lines.retain(|line| line.sheet != sheet);
-                if lines.is_empty() {
-                    self.layers.about.remove(&spot);
+        let (mut spots, mut before) = (Vec::new(), None);
+        for claim in gone {
+            let known = spots.len();
+            self.spots(device, before.replace(claim), claim, &mut spots);
+            self.mark_joined(claim, &spots[known..]);
+        }
+        spots.sort_unstable();
+        spots.dedup();
+        for spot in spots {
+            self.mark_spot(&spot);
+            match spot {
+                Spot::Node(node) => {
+                    self.layers.told[node.index()].retain(|line| line.sheet != sheet);
+                }
+                Spot::Machine(node) => {
+                    self.layers.described[node.index()].retain(|line| line.sheet != sheet);
+                }
+                Spot::Port(node, _) => {
+                    self.layers.keyed[node.index()].retain(|held| held.line.sheet != sheet);
+                }
+                spot => {
+                    let Some(lines) = self.layers.about.get_mut(&spot) else { continue };
+                    lines.retain(|line| line.sheet != sheet);
+                    if lines.is_empty() {
+                        self.layers.about.remove(&spot);
+                    }
                 }
             }
         }
@@ -152,6 +162,7 @@ impl Verifier {
                 self.job_id(job);
             }
             self.spots(device, before.replace(claim), claim, &mut spots);
+            self.mark_joined(claim, &spots);
             for spot in spots.drain(..) {
                 self.insert_line(&spot, LineRef { sheet, claim: place });
                 if touched.last() != Some(&spot) {
@@ -161,33 +172,33 @@ impl Verifier {
         }
         touched.sort_unstable();
         touched.dedup();
-        touched.iter().for_each(|spot| self.mark_spot(sheet, spot));
+        touched.iter().for_each(|spot| self.mark_spot(spot));
     }
 
-    /// Lines are kept in the order of artifacts, so that it does not matter when they came.
     fn insert_line(&mut self, spot: &Spot, line: LineRef) {
         let sheets = &self.sheets;
-        let key = |sheet: u32| {
-            let sheet = &sheets[sheet as usize];
-            (sheet.device, sheet.dialect, &sheet.part)
-        };
-        let lines = match spot {
-            Spot::Node(node) => &mut self.layers.told[node.index()],
-            spot => self.layers.about.entry(spot.clone()).or_default(),
-        };
-        let follows = lines
-            .last()
-            .is_none_or(|last| last.sheet == line.sheet || key(last.sheet) <= key(line.sheet));
-        let place = if follows {
-            lines.len()
-        } else {
-            lines.partition_point(|held| key(held.sheet) <= key(line.sheet))
-        };
-        lines.insert(place, line);
+        match spot {
+            Spot::Node(node) => {
+                insert_in_order(sheets, &mut self.layers.told[node.index()], line, |held| *held);
+            }
+            Spot::Machine(node) => {
+                let lines = &mut self.layers.described[node.index()];
+                insert_in_order(sheets, lines, line, |held| *held);
+            }
+            Spot::Port(node, nic) => {
+                let (held, new) =
+                    (&mut self.layers.keyed[node.index()], PortLine { nic: *nic, line });
+                insert_in_order(sheets, held, new, |held| held.line);
+            }
+            spot => {
+                let lines = self.layers.about.entry(spot.clone()).or_default();
+                insert_in_order(sheets, lines, line, |held| *held);
+            }
+        }
     }
 
     /// Keeps a node's own sheets in order.
-    pub(super) fn keep_sheet(&mut self, id: u32, was: bool, is: bool) {
+    pub(super) fn keep_sheet(&mut self, id: u32, was: bool, is: bool, gone: &[Claim]) {
         let Some(node) = self.world.fleet.node_of(self.sheets[id as usize].device) else {
             return;
         };
@@ -206,31 +217,55 @@ impl Verifier {
                 held.retain(|other| *other != id);
             }
         }
-        self.mark_spot(id, &Spot::Node(node));
+        let lines = gone.iter().chain(&self.sheets[id as usize].claims);
+        let mut holds = lines.filter_map(|claim| match &claim.fact {
+            Fact::Holds(hold) => Some(hold),
+            _ => None,
+        });
+        let is_other = holds.any(describes);
+        self.layers.dirty.extend(is_other.then_some(Spot::Machine(node)));
+        self.layers.dirty.insert(Spot::Node(node));
     }
 
     /// Marks a place whose lines changed, and what is judged from it.
-    fn mark_spot(&mut self, sheet: u32, spot: &Spot) {
-        // Only what joins nodes, and labels that say where they are, is judged over all nodes of
-        // a job.
-        let joins_nodes = [Dialect::Imex, Dialect::Nvlink, Dialect::Pkey, Dialect::Kubernetes];
-        let joins_nodes = joins_nodes.contains(&self.sheets[sheet as usize].dialect);
+    fn mark_spot(&mut self, spot: &Spot) {
         match spot {
-            Spot::Port(guid) => {
-                if let Some((node, _)) = self.layers.nic_of(*guid) {
-                    self.mark_jobs(node);
-                }
+            Spot::Port(node, nic) => self.mark_jobs(*node, |share| has(share.nics, *nic)),
+            Spot::Namespace(device, name) => {
+                self.mark_neighbours(*device, name);
+                self.layers.dirty.insert(spot.clone());
             }
-            Spot::Node(node) if joins_nodes => self.mark_jobs(*node),
-            Spot::Namespace(device, name) => self.mark_neighbours(*device, name),
-            _ => {}
+            _ => {
+                self.layers.dirty.insert(spot.clone());
+            }
         }
-        self.layers.dirty.insert(spot.clone());
     }
 
-    /// Marks the jobs on a node, which are judged over all their nodes.
-    fn mark_jobs(&mut self, node: NodeId) {
+    /// Marks the jobs that a line about these places joins over several nodes, or tells where a
+    /// node is that they are on.
+    fn mark_joined(&mut self, claim: &Claim, spots: &[Spot]) {
+        let Fact::Holds(hold) = &claim.fact else { return };
+        let joined = match hold {
+            Hold::Channel { job, .. } => {
+                self.layers.dirty.extend(self.known_job(job).map(Spot::Job));
+                return;
+            }
+            Hold::Linked { gpus, .. } => Some(*gpus),
+            Hold::Label { key, .. } if *key == self.world.fleet.layers.labels.pod => None,
+            _ => return,
+        };
+        let matters = |share: Share| joined.is_none_or(|gpus| share.gpus & gpus != 0);
+        for spot in spots {
+            if let Spot::Node(node) | Spot::Machine(node) = spot {
+                self.mark_jobs(*node, matters);
+            }
+        }
+    }
+
+    /// Marks the jobs with such shares of a node, which are judged over all their nodes.
+    fn mark_jobs(&mut self, node: NodeId, matters: impl Fn(Share) -> bool) {
         let jobs = self.layers.shares.get(node.index()).into_iter().flatten();
+        let jobs = jobs.filter(|(_, share)| matters(*share));
         self.layers.dirty.extend(jobs.map(|(job, _)| Spot::Job(*job)));
     }
 
@@ -255,25 +290,32 @@ impl Verifier {
         self.layers.dirty.extend(touched);
     }
 
-    /// Marks what depends on what a job has of a node.
-    pub(super) fn mark_share(&mut self, node: NodeId, job: JobId, tenant: &TenantName) {
-        self.layers.dirty.extend([Spot::Node(node), Spot::Job(job)]);
+    /// Marks what depends on who has this of a node.
+    pub(super) fn mark_share(
+        &mut self,
+        node: NodeId,
+        touched: Share,
+        job: JobId,
+        tenant: &TenantName,
+    ) {
+        let keyed = self.layers.keyed[node.index()].iter();
+        let keyed = keyed.filter(|held| has(touched.nics, held.nic)).map(|held| &held.line);
+        // Of what managers say of a node, only those of NVLink join it with others.
+        let by_nvlink =
+            |line: &&LineRef| self.sheets[line.sheet as usize].dialect == Dialect::Nvlink;
+        let linked = self.layers.told[node.index()].iter().filter(by_nvlink);
         let joins = |line: &LineRef| {
             let sheet = &self.sheets[line.sheet as usize];
             match &sheet.claims.get(line.claim as usize)?.fact {
-                Fact::Holds(Hold::Linked { partition, .. }) => {
+                Fact::Holds(Hold::Linked { partition, gpus, .. }) if gpus & touched.gpus != 0 => {
                     Some(Spot::Linked(sheet.device, *partition))
                 }
                 Fact::Holds(Hold::Member { pkey, .. }) => Some(Spot::Key(sheet.device, *pkey)),
                 _ => None,
             }
         };
-        let ports = self.world.fleet.nodes[node.index()].uplinks.iter();
-        let ports =
-            ports.filter_map(|uplink| self.layers.about.get(&Spot::Port(Guid::of(uplink.mac))));
-        let lines = self.layers.told[node.index()].iter().chain(ports.flatten());
-        let spots: Vec<Spot> = lines.filter_map(joins).collect();
-        self.layers.dirty.extend(spots);
+        self.layers.dirty.extend([Spot::Node(node), Spot::Job(job)]);
+        self.layers.dirty.extend(keyed.chain(linked).filter_map(joins));
         self.mark_tenant(tenant);
     }
 
@@ -305,9 +347,20 @@ impl Verifier {
         lines.filter_map(|line| self.hold_at(*line))
     }
 
-    /// The lines of managers about a node.
+    /// The lines of managers that say what a node is.
+    pub(super) fn described(&self, node: NodeId) -> impl Iterator<Item = (&Hold, At)> {
+        self.layers.described[node.index()].iter().filter_map(|line| self.hold_at(*line))
+    }
+
+    /// The lines of managers about who is on a node.
     pub(super) fn told(&self, node: NodeId) -> impl Iterator<Item = (&Hold, At)> {
         self.layers.told[node.index()].iter().filter_map(|line| self.hold_at(*line))
+    }
+
+    /// The lines of InfiniBand partitions about an interface.
+    pub(super) fn keyed(&self, node: NodeId, nic: u16) -> impl Iterator<Item = (&Hold, At)> {
+        let lines = self.layers.keyed[node.index()].iter().filter(move |held| held.nic == nic);
+        lines.filter_map(|held| self.hold_at(held.line))
     }
 
     fn hold_at(&self, line: LineRef) -> Option<(&Hold, At)> {
@@ -315,6 +368,24 @@ impl Verifier {
         let Fact::Holds(hold) = &claim.fact else { return None };
         Some((hold, At { sheet: line.sheet, line: claim.line }))
     }
+}
+
+/// Lines are kept in the order of artifacts, so that it does not matter when they came.
+fn insert_in_order<T>(sheets: &[Sheet], lines: &mut Vec<T>, new: T, line: fn(&T) -> LineRef) {
+    let key = |held: &T| {
+        let sheet = &sheets[line(held).sheet as usize];
+        (sheet.device, sheet.dialect, &sheet.part)
+    };
+    let follows = lines
+        .last()
+        .is_none_or(|last| line(last).sheet == line(&new).sheet || key(last) <= key(&new));
+    let place =
+        if follows { lines.len() } else { lines.partition_point(|held| key(held) <= key(&new)) };
+    lines.insert(place, new);
+}
+
+const fn has(set: u64, number: u16) -> bool {
+    number < 64 && set >> number & 1 == 1
 }
 
 /// Whether a line claims another GPU of the same node for the same job.

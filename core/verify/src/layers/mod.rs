@@ -14,6 +14,7 @@ mod finding;
 mod found;
 mod hardware;
 mod lines;
+mod machine;
 mod namespace;
 mod node;
 mod past;
@@ -57,8 +58,12 @@ pub(crate) struct Layers {
     trusts: BTreeMap<TenantName, Trust>,
     /// By node: its own sheets, in the order of dialects and parts.
     sheets: Vec<Vec<u32>>,
-    /// By node: the lines of managers that are about it.
+    /// By node: the lines of managers about who is on it.
     told: Vec<Vec<LineRef>>,
+    /// By node: the lines of managers that say what it is.
+    described: Vec<Vec<LineRef>>,
+    /// By node: the lines that put one of its interfaces into an InfiniBand partition.
+    keyed: Vec<Vec<PortLine>>,
     /// The lines about each place that is not a node.
     about: BTreeMap<Spot, Vec<LineRef>>,
     dirty: BTreeSet<Spot>,
@@ -91,12 +96,22 @@ struct LineRef {
     claim: u32,
 }
 
+/// A claim about an interface of a node.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct PortLine {
+    nic: u16,
+    line: LineRef,
+}
+
 /// Something that is judged by itself.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Spot {
     Sheet(u32),
     Device(DeviceId),
+    /// Who is on a node, and what they have of it.
     Node(NodeId),
+    /// What a node is, whoever is on it.
+    Machine(NodeId),
     Job(JobId),
     Tenant(TenantName),
     /// A memory channel of an NVLink domain.
@@ -105,8 +120,8 @@ enum Spot {
     Linked(DeviceId, u16),
     /// An InfiniBand partition.
     Key(DeviceId, u16),
-    /// A port of an InfiniBand fabric. Not judged: it is where a job finds its keys.
-    Port(Guid),
+    /// An interface of a node. Not judged: it is where a job finds its keys.
+    Port(NodeId, u16),
     /// What holds for all of a cluster.
     Cluster(DeviceId),
     /// A partition of Slurm.
@@ -153,11 +168,13 @@ impl Layers {
             trusts: BTreeMap::new(),
             sheets: vec![Vec::new(); nodes.len()],
             told: vec![Vec::new(); nodes.len()],
+            described: vec![Vec::new(); nodes.len()],
+            keyed: vec![Vec::new(); nodes.len()],
             about: BTreeMap::new(),
             // A verdict about a node depends on what managers say, also where it is silent itself.
             dirty: devices
                 .map(Spot::Device)
-                .chain(ids().map(|(id, _)| Spot::Node(id)))
+                .chain(ids().flat_map(|(id, _)| [Spot::Node(id), Spot::Machine(id)]))
                 .chain(default_keys)
                 .collect(),
             suspicious: BTreeSet::new(),
@@ -244,7 +261,8 @@ impl Verifier {
             Some(share) => nodes.insert(node, share),
             None => nodes.remove(&node),
         };
-        self.mark_share(node, id, &job.tenant);
+        let touched = before.unwrap_or_default().with(share.unwrap_or_default());
+        self.mark_share(node, touched, id, &job.tenant);
     }
 
     /// Says what a tenant may share and demands from now on.
@@ -255,10 +273,13 @@ impl Verifier {
         self.layers.trusts.insert(tenant.clone(), trust);
         let of_tenant = |job: &JobId| self.job_name(*job).tenant == *tenant;
         let jobs = self.layers.job_nodes.iter().filter(|(job, _)| of_tenant(job));
-        let touched: Vec<(NodeId, JobId)> =
-            jobs.flat_map(|(job, nodes)| nodes.keys().map(|node| (*node, *job))).collect();
-        for (node, job) in touched {
-            self.mark_share(node, job, tenant);
+        let of_job = |(job, nodes): (&JobId, &BTreeMap<NodeId, Share>)| {
+            let job = *job;
+            nodes.iter().map(move |(node, share)| (*node, *share, job)).collect::<Vec<_>>()
+        };
+        let touched: Vec<(NodeId, Share, JobId)> = jobs.flat_map(of_job).collect();
+        for (node, share, job) in touched {
+            self.mark_share(node, share, job, tenant);
         }
         self.mark_tenant(tenant);
         // Whose people a group of the identity provider are, any namespace may depend on.
@@ -294,20 +315,20 @@ impl Verifier {
         sheet.claims = claims;
         sheet.unknown = unknown;
         sheet.present = is;
-        self.keep_sheet(id, was, is);
+        self.keep_sheet(id, was, is, &gone);
         if was_strange || is_strange {
             self.layers.dirty.insert(Spot::Sheet(id));
         }
         if self.held.count(device, dialect, was, is) {
             self.layers.dirty.insert(Spot::Device(device));
-            let is_manager = self.world.fleet.node_of(device).is_none();
-            self.layers.dirty.extend(is_manager.then_some(Spot::Cluster(device)));
+            let node = self.world.fleet.node_of(device);
+            self.layers.dirty.insert(node.map_or(Spot::Cluster(device), Spot::Machine));
             if dialect == Dialect::Pkey {
                 self.layers.dirty.insert(Spot::Key(device, fabric::DEFAULT_KEY));
             }
             if dialect == Dialect::Slurm {
                 let nodes = self.layers.names.values();
-                self.layers.dirty.extend(nodes.map(|node| Spot::Node(*node)));
+                self.layers.dirty.extend(nodes.map(|node| Spot::Machine(*node)));
             }
         }
     }
@@ -346,12 +367,13 @@ impl Verifier {
             Spot::Sheet(sheet) => self.judge_layer_sheet(*sheet, &mut found),
             Spot::Device(device) => self.judge_silence(*device, &mut found),
             Spot::Node(node) => self.judge_node(*node, &mut found),
+            Spot::Machine(node) => self.judge_machine(*node, &mut found),
             Spot::Job(job) => self.judge_job_layers(*job, &mut found),
             Spot::Tenant(tenant) => self.judge_tenant(tenant, &mut found),
             Spot::Channel(domain, channel) => self.judge_channel(domain, *channel, &mut found),
             Spot::Linked(device, partition) => self.judge_linked(*device, *partition, &mut found),
             Spot::Key(device, pkey) => self.judge_key(*device, *pkey, &mut found),
-            Spot::Port(_) => {}
+            Spot::Port(..) => {}
             Spot::Cluster(device) => self.judge_cluster(*device, &mut found),
             Spot::Queue(device, queue) => self.judge_queue(*device, queue, &mut found),
             Spot::Namespace(device, name) => self.judge_namespace(*device, name, &mut found),

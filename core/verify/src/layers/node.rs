@@ -20,6 +20,8 @@ pub(super) struct NodeView<'a> {
     /// Who has something here, by name; then those whom only lines name.
     pub(super) jobs: Vec<JobHere<'a>>,
     owners: usize,
+    /// Whom the last line named.
+    last: Who,
     pub(super) functions: Vec<Placed<'a>>,
     pub(super) driven: Vec<(PciAddress, &'a SmolStr, At)>,
     pub(super) beneath: Vec<(PciAddress, PciAddress, At)>,
@@ -39,11 +41,8 @@ pub(super) struct NodeView<'a> {
     pub(super) guest_near: Vec<(Who, u16, At)>,
     pub(super) reports: Vec<Vouched<'a>>,
     pub(super) pasts: Vec<(Who, &'a Hold, At)>,
-    pub(super) schedulable: Vec<(u64, At)>,
     pub(super) allocated: Vec<(Who, u64, At)>,
     pub(super) claimed: Vec<(Who, u16, At)>,
-    pub(super) published: Vec<(u16, PciAddress, At)>,
-    pub(super) labels: Vec<(&'a SmolStr, &'a SmolStr, At)>,
 }
 
 /// A job on the node, by its place in [`NodeView::jobs`].
@@ -79,7 +78,6 @@ impl Verifier {
     pub(super) fn judge_node(&self, node: NodeId, found: &mut Findings<'_>) {
         let view = NodeView::of(self, node);
         self.judge_host(&view, found);
-        self.judge_functions(&view, found);
         self.judge_groups(&view, found);
         self.judge_drivers(&view, found);
         self.judge_cuts(&view, found);
@@ -88,9 +86,7 @@ impl Verifier {
         self.judge_jobs_here(&view, found);
         self.judge_reports(&view, found);
         self.judge_pasts(&view, found);
-        self.judge_software(&view, found);
-        self.judge_labels(&view, found);
-        self.judge_schedulable(&view, found);
+        self.judge_demands(&view, found);
     }
 
     /// Two tenants on one host: each must allow it, and the other too.
@@ -120,14 +116,14 @@ impl Verifier {
     }
 
     /// Whether a node is configured in this dialect.
-    pub(super) fn speaks(&self, view: &NodeView<'_>, dialect: Dialect) -> bool {
-        self.world.fleet.dialects(view.device).any(|held| held == dialect)
+    pub(super) fn speaks(&self, device: DeviceId, dialect: Dialect) -> bool {
+        self.world.fleet.dialects(device).any(|held| held == dialect)
     }
 
     /// Whether a node is configured in this dialect and says something in it. What is silent is
     /// told of as such, and not line by line.
-    pub(super) fn hears(&self, view: &NodeView<'_>, dialect: Dialect) -> bool {
-        self.speaks(view, dialect) && self.is_heard(view.device, dialect)
+    pub(super) fn hears(&self, device: DeviceId, dialect: Dialect) -> bool {
+        self.is_heard(device, dialect) && self.speaks(device, dialect)
     }
 }
 
@@ -148,6 +144,9 @@ impl<'a> NodeView<'a> {
         let fleet = &verifier.world.fleet;
         let model = &fleet.node_models[fleet.nodes[node.index()].model.index()];
         let mut view = Self::empty(node, fleet.node_device(node), model);
+        let functions = model.pci.gpus.len() + model.pci.nics.len();
+        view.functions.reserve_exact(functions);
+        view.driven.reserve_exact(functions);
         for (job, share) in &verifier.layers.shares[node.index()] {
             let name = verifier.job_name(*job);
             let trust = verifier.trust_of(&name.tenant);
@@ -174,6 +173,7 @@ impl<'a> NodeView<'a> {
             model,
             jobs: Vec::new(),
             owners: 0,
+            last: Who(0),
             functions: Vec::new(),
             driven: Vec::new(),
             beneath: Vec::new(),
@@ -192,11 +192,8 @@ impl<'a> NodeView<'a> {
             guest_near: Vec::new(),
             reports: Vec::new(),
             pasts: Vec::new(),
-            schedulable: Vec::new(),
             allocated: Vec::new(),
             claimed: Vec::new(),
-            published: Vec::new(),
-            labels: Vec::new(),
         }
     }
 
@@ -252,7 +249,6 @@ impl<'a> NodeView<'a> {
                 let who = self.who(verifier, job);
                 self.pasts.push((who, hold, at));
             }
-            Hold::Schedulable { minors, .. } => self.schedulable.push((*minors, at)),
             Hold::Allocated { job, minors, .. } => {
                 let who = self.who(verifier, job);
                 self.allocated.push((who, *minors, at));
@@ -261,21 +257,23 @@ impl<'a> NodeView<'a> {
                 let who = self.who(verifier, job);
                 self.claimed.push((who, *minor, at));
             }
-            Hold::Published { minor, pci, .. } => self.published.push((*minor, *pci, at)),
-            Hold::Label { key, value, .. } => self.labels.push((key, value, at)),
-            // The rest is about other places than a node.
+            // The rest is about other places than a node, or about what it is.
             _ => {}
         }
     }
 
     /// A job by its name. Few are on a node, and lines of one follow one another.
     fn who(&mut self, verifier: &'a Verifier, name: &'a JobName) -> Who {
+        if self.jobs.get(self.last.0).is_some_and(|job| job.name == name) {
+            return self.last;
+        }
         let known = self.jobs.iter().position(|job| job.name == name);
-        Who(known.unwrap_or_else(|| {
+        self.last = Who(known.unwrap_or_else(|| {
             let trust = verifier.trust_of(&name.tenant);
             self.jobs.push(JobHere { name, share: Share::default(), trust });
             self.jobs.len() - 1
-        }))
+        }));
+        self.last
     }
 
     pub(super) fn job(&self, who: Who) -> &JobHere<'a> {
@@ -303,33 +301,43 @@ impl<'a> NodeView<'a> {
         owners.filter(move |job| nic < 64 && job.share.nics >> nic & 1 == 1)
     }
 
-    /// Whose a function is, one seat for each owner.
-    pub(super) fn seats_at(&self, what: Function, pci: PciAddress, at: At) -> Vec<Seat<'a>> {
+    /// Adds whose a function is, one seat for each owner.
+    pub(super) fn add_seats(
+        &self,
+        what: Function,
+        pci: PciAddress,
+        at: At,
+        seats: &mut Vec<Seat<'a>>,
+    ) {
         let node = self.node;
-        let (atom, owners): (Atom, Vec<&'a JobName>) = match what {
+        match what {
             Function::Gpu(gpu) => {
-                (Atom::Gpu { node, gpu }, self.owners_of_gpu(gpu).map(|job| job.name).collect())
+                let owners = self.owners_of_gpu(gpu).map(|job| job.name);
+                add_seats(&Atom::Gpu { node, gpu }, owners, at, seats);
             }
             Function::Nic(nic) => {
-                (Atom::Nic { node, nic }, self.owners_of_nic(nic).map(|job| job.name).collect())
+                let owners = self.owners_of_nic(nic).map(|job| job.name);
+                add_seats(&Atom::Nic { node, nic }, owners, at, seats);
             }
             Function::Vf { nic, vf } => {
-                let owners = self.owners_of_nic(nic).map(|job| job.name).collect();
-                (Atom::Vf { node, nic, vf }, owners)
+                let owners = self.owners_of_nic(nic).map(|job| job.name);
+                add_seats(&Atom::Vf { node, nic, vf }, owners, at, seats);
             }
-            Function::Other => (Atom::Function { node, pci }, Vec::new()),
-        };
-        seats(&atom, owners, at)
+            Function::Other => {
+                add_seats(&Atom::Function { node, pci }, std::iter::empty(), at, seats);
+            }
+        }
     }
 
     /// The seats of these GPUs.
     pub(super) fn seats_of(&self, gpus: u64, at: At) -> Vec<Seat<'a>> {
         let node = self.node;
-        let of_gpu = |gpu| {
-            let owners = self.owners_of_gpu(gpu).map(|job| job.name).collect();
-            seats(&Atom::Gpu { node, gpu }, owners, at)
-        };
-        super::finding::bits(gpus).flat_map(of_gpu).collect()
+        let mut seats = Vec::new();
+        for gpu in super::finding::bits(gpus) {
+            let owners = self.owners_of_gpu(gpu).map(|job| job.name);
+            add_seats(&Atom::Gpu { node, gpu }, owners, at, &mut seats);
+        }
+        seats
     }
 
     /// The first line of each kind that shows a job on this node.
@@ -348,13 +356,18 @@ pub(super) struct Seat<'a> {
     pub(super) at: At,
 }
 
-/// A seat for each owner, or one that is nobody's.
-pub(super) fn seats<'a>(atom: &Atom, owners: Vec<&'a JobName>, at: At) -> Vec<Seat<'a>> {
-    if owners.is_empty() {
-        return vec![Seat { atom: atom.clone(), owner: None, at }];
+/// Adds a seat for each owner, or one that is nobody's.
+pub(super) fn add_seats<'a>(
+    atom: &Atom,
+    owners: impl Iterator<Item = &'a JobName>,
+    at: At,
+    seats: &mut Vec<Seat<'a>>,
+) {
+    let before = seats.len();
+    seats.extend(owners.map(|owner| Seat { atom: atom.clone(), owner: Some(owner), at }));
+    if seats.len() == before {
+        seats.push(Seat { atom: atom.clone(), owner: None, at });
     }
-    let seat = |owner| Seat { atom: atom.clone(), owner: Some(owner), at };
-    owners.into_iter().map(seat).collect()
 }
 
 impl Verifier {
@@ -407,16 +420,16 @@ impl Verifier {
     }
 
     /// The jobs of a spot's lines are looked for by node.
-    pub(super) fn owners_on(&self, node: NodeId, gpu: u16) -> Vec<&JobName> {
+    pub(super) fn owners_on(&self, node: NodeId, gpu: u16) -> impl Iterator<Item = &JobName> {
         let owners = self.layers.shares[node.index()].iter();
-        let owners = owners.filter(|(_, share)| gpu < 64 && share.gpus >> gpu & 1 == 1);
-        owners.map(|(job, _)| self.job_name(*job)).collect()
+        let owners = owners.filter(move |(_, share)| gpu < 64 && share.gpus >> gpu & 1 == 1);
+        owners.map(|(job, _)| self.job_name(*job))
     }
 
-    pub(super) fn owners_of_port(&self, node: NodeId, nic: u16) -> Vec<&JobName> {
+    pub(super) fn owners_of_port(&self, node: NodeId, nic: u16) -> impl Iterator<Item = &JobName> {
         let owners = self.layers.shares[node.index()].iter();
-        let owners = owners.filter(|(_, share)| nic < 64 && share.nics >> nic & 1 == 1);
-        owners.map(|(job, _)| self.job_name(*job)).collect()
+        let owners = owners.filter(move |(_, share)| nic < 64 && share.nics >> nic & 1 == 1);
+        owners.map(|(job, _)| self.job_name(*job))
     }
 }
 

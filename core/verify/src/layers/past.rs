@@ -16,7 +16,7 @@ use crate::verifier::Verifier;
 impl Verifier {
     /// Of every interface of every job it is known who had it last, and that nothing was left.
     pub(super) fn judge_pasts(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
-        if !self.hears(view, Dialect::Scrub) {
+        if !self.hears(view.device, Dialect::Scrub) {
             return;
         }
         for (who, job) in view.owners() {

@@ -73,7 +73,7 @@ impl Verifier {
 
     fn pod_labels(&self, node: NodeId) -> impl Iterator<Item = (&str, At)> {
         let pod = &self.world.fleet.layers.labels.pod;
-        self.told(node).filter_map(move |(hold, at)| match hold {
+        self.described(node).filter_map(move |(hold, at)| match hold {
             Hold::Label { key, value, .. } if key == pod => Some((value.as_str(), at)),
             _ => None,
         })

@@ -5,23 +5,18 @@ use smol_str::SmolStr;
 
 use super::LayerWeakness;
 use super::found::Findings;
+use super::machine::Machine;
 use super::node::NodeView;
 use crate::device::At;
 use crate::finding::Weakness;
 use crate::verifier::Verifier;
 
 impl Verifier {
-    /// A node runs what the fleet says, and what everybody on it accepts.
-    pub(super) fn judge_software(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
-        if self.hears(view, Dialect::Versions) {
-            self.judge_versions(view, found);
+    /// A node runs what the fleet says.
+    pub(super) fn judge_versions(&self, view: &Machine<'_>, found: &mut Findings<'_>) {
+        if !self.hears(view.device, Dialect::Versions) {
+            return;
         }
-        if self.speaks(view, Dialect::Versions) {
-            self.judge_demands(view, found);
-        }
-    }
-
-    fn judge_versions(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
         let planned = &self.world.fleet.nodes[view.node.index()].versions;
         for &component in Component::ALL {
             let planned = match component {
@@ -63,7 +58,10 @@ impl Verifier {
     }
 
     /// Each tenant on a node finds there at least what it demands.
-    fn judge_demands(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
+    pub(super) fn judge_demands(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
+        if !self.speaks(view.device, Dialect::Versions) {
+            return;
+        }
         let mut last = None;
         for (_, job) in view.owners() {
             let tenant = &job.name.tenant;
@@ -96,7 +94,7 @@ impl Verifier {
     }
 
     /// What managers say of a node is what the fleet says of it.
-    pub(super) fn judge_labels(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
+    pub(super) fn judge_labels(&self, view: &Machine<'_>, found: &mut Findings<'_>) {
         let fleet = &self.world.fleet;
         let node = &fleet.nodes[view.node.index()];
         let keys = &fleet.layers.labels;
@@ -138,7 +136,7 @@ impl Verifier {
     }
 }
 
-impl NodeView<'_> {
+impl Machine<'_> {
     fn runs_of(&self, component: Component) -> impl Iterator<Item = (&SmolStr, At)> {
         let lines = self.runs.iter().filter(move |line| line.0 == component);
         lines.map(|(_, version, at)| (*version, *at))

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Dialect, Guid, JobName, NodeId, Runtime, Share};
+use model::{Dialect, JobName, NodeId, Runtime, Share};
 use read::Hold;
 
 use super::LayerPlace;
@@ -151,7 +151,8 @@ impl Verifier {
             Dialect::Vfio => {
                 let merged = Merged::of(view);
                 for placed in &view.functions {
-                    let seats = view.seats_at(placed.what, placed.pci, placed.at);
+                    let mut seats = Vec::new();
+                    view.add_seats(placed.what, placed.pci, placed.at, &mut seats);
                     if seats.iter().any(|seat| seat.owner == Some(view.job(who).name)) {
                         let group = merged.group(placed.group);
                         add(LayerPlace::IommuGroup { node, group }, placed.at);
@@ -194,10 +195,8 @@ impl Verifier {
     }
 
     fn add_keys(&self, node: NodeId, share: Share, places: &mut Places) {
-        let uplinks = &self.world.fleet.nodes[node.index()].uplinks;
         for nic in bits(share.nics) {
-            let Some(uplink) = uplinks.get(usize::from(nic)) else { continue };
-            for (hold, at) in self.lines(&super::Spot::Port(Guid::of(uplink.mac))) {
+            for (hold, at) in self.keyed(node, nic) {
                 if let Hold::Member { pkey, .. } = hold {
                     let device = self.sheets[at.sheet as usize].device;
                     places.entry(LayerPlace::Key { device, pkey: *pkey }).or_default().push(at);

@@ -4,22 +4,57 @@
 //! Green has two jobs in containers on `n2`; gold one on both trays of a rack.
 
 use expect_test::{Expect, expect};
-use model::{Confidential, Dialect, Grade};
+use model::{Confidential, Dialect, Grade, Part};
 use read::{DeviceFile, Function, Hold};
+use verify::Finding;
 
-use crate::world::World;
+use crate::world::{Sheet, World};
 
-/// Judges the world after a change, and shows every finding with the lines that say so.
+/// Judges the world after a change, and shows every finding with the lines that say so. Whoever
+/// judged the sound world before, and reads the change alone, finds the same.
 pub(crate) fn check(change: impl FnOnce(&mut World), expect: Expect) {
-    let mut world = town();
-    world.settle();
+    let mut sound = town();
+    sound.settle();
+    let mut world = sound.clone();
     change(&mut world);
-    let mut verifier = world.verifier();
-    let findings = verifier.judge();
+    let findings = world.verifier().judge();
+    // Another fleet is another verifier.
+    if (&sound.fleet, &sound.owners) == (&world.fleet, &world.owners) {
+        assert_eq!(world.show(&findings_of_change(&sound, &world)), world.show(&findings));
+    }
     let network: Vec<_> = findings.iter().filter(|finding| finding.code() == "silent").collect();
     assert_eq!(network.len(), 1, "only the leaf is silent");
     let layers: Vec<_> = findings.iter().filter(|one| one.code() != "silent").cloned().collect();
     expect.assert_eq(&world.show(&layers));
+}
+
+/// What a verifier finds that judged the sound world before, and reads only what is not as it was.
+fn findings_of_change(sound: &World, world: &World) -> Vec<Finding> {
+    let mut verifier = sound.verifier();
+    verifier.judge();
+    let place = |sheet: &Sheet| (sheet.device, sheet.dialect, sheet.part.clone());
+    for sheet in &sound.sheets {
+        if world.sheets.iter().all(|held| place(held) != place(sheet)) {
+            verifier.take(sheet.device, sheet.dialect, &sheet.part, None);
+        }
+    }
+    let changed = world.sheets.iter().filter(|sheet| !sound.sheets.contains(sheet));
+    changed.for_each(|sheet| world.take(&mut verifier, sheet));
+    verifier.judge()
+}
+
+#[test]
+fn a_layer_that_speaks_and_says_nothing_is_judged_from_then_on() {
+    let mut silent = town();
+    silent.settle();
+    let node = silent.device("n1");
+    silent.sheets.retain(|sheet| (sheet.device, sheet.dialect) != (node, Dialect::Versions));
+    let mut world = silent.clone();
+    let (dialect, part) = (Dialect::Versions, Part::Head);
+    world.sheets.push(Sheet { device: node, dialect, part, lines: Vec::new() });
+    let found = world.show(&findings_of_change(&silent, &world));
+    assert!(found.contains("n1: driver is unknown"), "{found}");
+    assert_eq!(found, world.show(&world.verifier().judge()));
 }
 
 pub(crate) fn town() -> World {
