@@ -143,6 +143,25 @@ pub fn await_vrfs(folder: &Path, names: &[&str]) -> Result<(), Trouble> {
     }
 }
 
+/// Waits until zebra knows all these VNIs as segments. bgpd takes the word for it, and tells zebra
+/// later; what zebra hears of neighbours before that it forgets.
+pub fn await_segments(folder: &Path, vnis: &[u32]) -> Result<(), Trouble> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut zebra = Vty::open(folder, "zebra")?;
+    loop {
+        let said = zebra.say("show evpn vni")?;
+        let known: BTreeSet<&str> =
+            said.lines().filter_map(|line| line.split_ascii_whitespace().next()).collect();
+        let Some(&vni) = vnis.iter().find(|vni| !known.contains(vni.to_string().as_str())) else {
+            return Ok(());
+        };
+        if Instant::now() > deadline {
+            return Err(Trouble::UnknownSegment { vni });
+        }
+        sleep(PAUSE);
+    }
+}
+
 /// How long zebra may take to see a namespace: it looks again each second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -182,6 +201,12 @@ pub enum Trouble {
     RoutesStay {
         /// Whose routes.
         vrf: String,
+    },
+    /// A segment of which bgpd has not told zebra.
+    #[error("zebra of FRR does not know VNI {vni} as a segment: is bgpd connected to it?")]
+    UnknownSegment {
+        /// Which.
+        vni: u32,
     },
     /// A namespace that zebra does not see.
     #[error(

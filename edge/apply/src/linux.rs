@@ -258,6 +258,11 @@ impl Linux {
             // knew its segment. Neighbours that they know are left alone: their routes would flap.
             let forgot = became.forgot || self.was_interrupted;
             let is_unheard = |master: &str| forgot || fresh.contains(master);
+            if forgot {
+                step("let FRR see the segments");
+                let await_segments = frr::await_segments(&self.place.frr, &segments(&wanted));
+                await_segments.map_err(at("let FRR see the segments"))?;
+            }
             if forgot || !fresh.is_empty() {
                 step("announce");
                 self.change(&found, &wanted, "announce", |change| change.announce(&is_unheard))?;
@@ -554,6 +559,15 @@ fn is_mended(statement: &str, left: &[Difference], stays: &dyn Fn(&str) -> bool)
         _ => return false,
     };
     left.iter().any(|other| other.is_missing && other.statement.starts_with(&same))
+}
+
+/// The VNIs of the segments that shall be.
+fn segments(wanted: &[Line<'_>]) -> Vec<u32> {
+    let vni = |line: &Line<'_>| match *line {
+        Line::Tunnel { vni, .. } => Some(vni),
+        _ => None,
+    };
+    wanted.iter().filter_map(vni).collect()
 }
 
 /// Whether a tunnel is in the VRF where it shall be.

@@ -150,6 +150,27 @@ fn a_vrf_that_zebra_never_sees_is_named() {
     assert_eq!(trouble, expected);
 }
 
+/// bgpd says that it took the word before zebra has heard it.
+#[test]
+fn a_segment_is_awaited_until_zebra_has_heard_of_it() {
+    let daemons = Daemons::start();
+    make_vrf(&daemons);
+    let mut zebra = observe::Vty::open(daemons.folder(), "zebra").unwrap();
+    assert!(!zebra.say("show evpn vni").unwrap().contains("50017"), "EVPN is off");
+    check(&daemons, HEAD, REPAIRED);
+    apply::frr::await_segments(daemons.folder(), &[50017]).unwrap();
+    assert!(zebra.say("show evpn vni").unwrap().contains("50017"));
+}
+
+#[test]
+fn a_segment_that_zebra_never_sees_is_named() {
+    let daemons = Daemons::start();
+    check(&daemons, HEAD, REPAIRED);
+    let trouble = apply::frr::await_segments(daemons.folder(), &[101_001]).unwrap_err().to_string();
+    let expected = "zebra of FRR does not know VNI 101001 as a segment: is bgpd connected to it?";
+    assert_eq!(trouble, expected);
+}
+
 /// Makes the namespace of a VRF, and a bridge and a tunnel for its VNI.
 fn make_vrf(daemons: &Daemons) {
     daemons.shell(
