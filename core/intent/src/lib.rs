@@ -59,7 +59,7 @@ pub fn load(sources: &[Source<'_>]) -> Result<Intent, Vec<Refusal>> {
     let papers = Papers::read(sources, &mut out);
     let fleet = fleet::read(&papers, &mut out);
     let guardrails = guardrail::read(&papers, &mut out);
-    let tenants = tenant::read(&papers, &guardrails, &mut out);
+    let tenants = tenant::read(&papers, fleet.as_ref(), &guardrails, &mut out);
     let jobs = job::read(&papers, fleet.as_ref(), &tenants, &mut out);
     let (consents, pending) = permit::read(&papers, &guardrails, &jobs, &mut out);
     match fleet {

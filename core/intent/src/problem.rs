@@ -90,6 +90,8 @@ pub enum Problem {
     NoPciAddresses { layer: &'static str, model: String },
     /// A layer whose lines are about what another layer describes, without that one.
     LayerAlone { layer: &'static str, needs: &'static str },
+    /// A tenant demands what no layer of the fleet could show.
+    Unseen { demand: &'static str, layer: &'static str },
     /// A model has more interfaces than a fleet with layers can tell apart.
     TooManyNics { model: String, most: usize },
     /// The name of a layer's manager is no name, or another device has it.
@@ -203,6 +205,7 @@ impl Problem {
             Self::OneAddressEach { .. } => "one-address-each",
             Self::NoPciAddresses { .. } => "no-pci-addresses",
             Self::LayerAlone { .. } => "layer-alone",
+            Self::Unseen { .. } => "unseen-demand",
             Self::TooManyNics { .. } => "too-many-nics",
             Self::NoNameForManager { .. } => "no-name-for-manager",
             Self::NoParent { .. } => "no-parent",
@@ -308,6 +311,9 @@ impl Problem {
                 format!("Give model `{model}` `gpuPci` and `nicPci`, as `lspci -D` shows them.")
             }
             Self::LayerAlone { needs, .. } => format!("Name `{needs}` too."),
+            Self::Unseen { layer, .. } => {
+                format!("Name `{layer}` among the fleet's `layers`, or take the demand away.")
+            }
             Self::TooManyNics { most, .. } => format!("Use at most {most}, or name no layers."),
             Self::NoNameForManager { .. } => "Rename the device, its pod or its rack.".into(),
             Self::NoParent { parent, .. } => format!("Add a tenant `{parent}`."),
@@ -464,6 +470,9 @@ impl fmt::Display for Problem {
             }
             Self::LayerAlone { layer, needs } => {
                 write!(f, "layer `{layer}` vouches for what only layer `{needs}` describes")
+            }
+            Self::Unseen { demand, .. } => {
+                write!(f, "`{demand}` is demanded, and no layer of the fleet could show it")
             }
             Self::TooManyNics { model, most } => {
                 write!(f, "model `{model}` has more than {most} interfaces, too many for layers")

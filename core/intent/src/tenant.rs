@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use ipnet::Ipv4Net;
-use model::{Apart, Confidential, Grade, Rate, Tenant, TenantName, VersionPolicy};
+use model::{Apart, Confidential, Dialect, Fleet, Grade, Rate, Tenant, TenantName, VersionPolicy};
 use smol_str::SmolStr;
 
 use crate::Problem;
@@ -91,7 +91,12 @@ const VERSIONS: Shape = Shape {
 /// A longer prefix has no room for network, gateway, broadcast and some endpoints.
 const LONGEST_PREFIX: u8 = 29;
 
-pub(crate) fn read(papers: &Papers, guardrails: &Guardrails, out: &mut Refusals) -> Tenants {
+pub(crate) fn read(
+    papers: &Papers,
+    fleet: Option<&Fleet>,
+    guardrails: &Guardrails,
+    out: &mut Refusals,
+) -> Tenants {
     let mut said: BTreeMap<TenantName, (Pos, Said)> = BTreeMap::new();
     for document in &papers.tenants {
         let pos = document.name.pos;
@@ -113,10 +118,29 @@ pub(crate) fn read(papers: &Papers, guardrails: &Guardrails, out: &mut Refusals)
         if let Some(reserved) = said.quota.reserved {
             purchases.note(&name, reserved, out);
         }
+        if let Some(fleet) = fleet {
+            refuse_unseen(&said, fleet, out);
+        }
         let settled = settle(&At { value: &name, pos }, said, &tenants, guardrails, out);
         tenants.0.insert(name, settled);
     }
     tenants
+}
+
+/// A demand that no layer of the fleet could show to be met counts as not met.
+fn refuse_unseen(said: &Said, fleet: &Fleet, out: &mut Refusals) {
+    let has = |layer| fleet.layers.dialects.contains(&layer);
+    if let Some(demand) = &said.attestation
+        && !has(Dialect::Attest)
+    {
+        out.refuse(demand.pos, Problem::Unseen { demand: "attestation", layer: "attest" });
+    }
+    if let Some(demand) = &said.confidential
+        && !has(Dialect::Vm)
+        && !has(Dialect::Kubernetes)
+    {
+        out.refuse(demand.pos, Problem::Unseen { demand: "confidential", layer: "vm" });
+    }
 }
 
 fn read_one(document: &Document, papers: &Papers, out: &mut Refusals) -> Said {

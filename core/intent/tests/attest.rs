@@ -33,8 +33,11 @@ fn check(shorts: &str, expected: Expect) {
         let frame = "apiVersion: bulkhead.dev/v1, kind: Tenant";
         let _ = writeln!(text, "--- {{{frame}, metadata: {{name: {name}}}, spec: {spec}}}");
     }
-    let mut said =
-        said(&[Source { file: "fleet.yaml", text: FLEET }, Source { file: "a.yaml", text: &text }]);
+    let fleet = format!("{FLEET}  layers: [vm, attest]\n");
+    let mut said = said(&[
+        Source { file: "fleet.yaml", text: &fleet },
+        Source { file: "a.yaml", text: &text },
+    ]);
     said = said.replace(&good, "GOOD").replace(&bad, "BAD");
     expected.assert_eq(&said);
 }
@@ -157,4 +160,34 @@ fn reports_are_read_from_nodes_and_never_planned() {
     expect![[r#"planned ["vm"], read ["vm", "attest"], elsewhere 0"#]]
         .assert_eq(&devices("[vm, attest]"));
     expect!["fleet.yaml:15:11: layer `attest` vouches for what only layer `vm` describes. Name `vm` too."].assert_eq(&devices("[vfio, attest]"));
+}
+
+#[test]
+fn a_demand_that_no_layer_could_show_is_refused() {
+    let said = |layers: &str, spec: &str| {
+        let fleet = format!("{FLEET}  layers: {layers}\n");
+        let tenant = format!(
+            "{{apiVersion: bulkhead.dev/v1, kind: Tenant, metadata: {{name: red}}, spec: {spec}}}"
+        );
+        self::said(&[
+            Source { file: "fleet.yaml", text: &fleet },
+            Source { file: "a.yaml", text: &tenant },
+        ])
+    };
+    let both = "{confidential: tdx, attestation: {maxAgeSeconds: 60}}";
+    expect![[r#"
+        unseen-demand: a.yaml:1:89: `confidential` is demanded, and no layer of the fleet could show it. Name `vm` among the fleet's `layers`, or take the demand away.
+        unseen-demand: a.yaml:1:107: `attestation` is demanded, and no layer of the fleet could show it. Name `attest` among the fleet's `layers`, or take the demand away.
+    "#]].assert_eq(&said("[vfio]", both));
+    expect![[r#"
+        unseen-demand: a.yaml:1:107: `attestation` is demanded, and no layer of the fleet could show it. Name `attest` among the fleet's `layers`, or take the demand away.
+    "#]].assert_eq(&said("[vm]", both));
+    expect![[r#"
+        red:
+    "#]]
+    .assert_eq(&said("[kubernetes]", "{confidential: tdx}"));
+    expect![[r#"
+        red: at most 60 s old
+    "#]]
+    .assert_eq(&said("[vm, attest]", both));
 }

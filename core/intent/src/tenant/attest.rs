@@ -22,7 +22,7 @@ const MOST_SECONDS: u64 = 365 * 24 * 60 * 60;
 /// A demand, with the places that it comes from.
 #[derive(Clone, Copy)]
 pub(super) struct Demand {
-    pos: Pos,
+    pub(super) pos: Pos,
     max_age_s: At<u32>,
     measurement: Option<At<Measurement>>,
 }
