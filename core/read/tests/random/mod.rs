@@ -49,10 +49,12 @@ pub(crate) fn world(layers: &'static [Dialect]) -> impl Strategy<Value = (String
     let wish = (0..TENANTS.len(), gpus, 0..PRODUCTS.len())
         .prop_map(|(tenant, gpus, product)| Wish { tenant, gpus, product });
     (models, counts, grades, vec(wish, 0..16)).prop_map(|(models, counts, grades, wishes)| {
+        // What no layer could show may not be demanded.
+        let shows_machines = layers.contains(&Dialect::Vm) || layers.contains(&Dialect::Kubernetes);
         let mut text = fleet(layers, &models, &counts);
         for (place, (grade, confidential)) in grades.into_iter().enumerate() {
             let mut spec = format!("{{grade: {}, pools: [10.0.0.0/16]", GRADES[grade]);
-            spec += if confidential { ", confidential: tdx" } else { "" };
+            spec += if confidential && shows_machines { ", confidential: tdx" } else { "" };
             // What is inherited cannot be weakened, so a child says nothing of it.
             let spec = if TENANTS[place].contains('/') { "{" } else { &format!("{spec}, ") };
             let spec = format!("{spec}groups: [staff, 'yes', 'oidc:\"{place}\"']}}");
