@@ -73,6 +73,9 @@ fn tell_starts(lab: &Lab, starts: &[Steps], report: &mut Report) {
 
 /// Two tenants, which are on all leaves, have the same ports by turns.
 fn moved(lab: &Lab, controller: &mut Controller) -> Result<Times, Stop> {
+    // The nodes are vault's until it was seen to have gone.
+    controller.apply("", &Wish::default())?;
+    thread::sleep(PAUSE);
     let mut starts = Vec::new();
     for turn in 0..=MOVES {
         let tenant = if turn % 2 == 0 { "blue" } else { "red" };
