@@ -6,10 +6,10 @@
 mod desk;
 mod lab;
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, BufRead as _, BufReader};
 use std::net::Ipv4Addr;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::thread::sleep;
@@ -353,8 +353,13 @@ fn what_is_no_capture_or_no_table_is_told() {
 #[test]
 fn without_the_privilege_nothing_of_the_filter_is_shown() {
     let desk = desk("unprivileged");
+    // As the kernel's folder is on most machines.
+    let closed = desk.path("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
     for command in ["show", "dump", "stats", "drops"] {
-        let answer = unprivileged(&desk, &["filter", command]).ends(2);
+        let arguments = ["filter", command, "--place", "closed"];
+        let answer = unprivileged(&desk, &arguments).ends(2);
         assert_eq!(answer.out, "", "{command}");
         answer.complains("Broken: ").complains("root");
     }

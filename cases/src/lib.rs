@@ -21,6 +21,30 @@ pub use story::{Story, Telling};
 use model::{Artifact, Owners};
 use plan::{Ledger, Plan};
 
+/// Two leaves of Linux with four ports each.
+const TWO_LEAVES: &str = "apiVersion: bulkhead.dev/v1
+kind: Fleet
+metadata: {name: small}
+spec:
+  models:
+    nodes:
+      box: {gpu: {product: H100-80GB, board: HGX-H100/H200-8GPU}, gpus: 2, nics: {count: 2, rate: 400Gbps}}
+  sites:
+  - name: s
+    jurisdiction: NL
+    kind: core
+    pods:
+    - name: p
+      dialect: frr
+      leaves: [{name: leaf-0}, {name: leaf-1}]
+      spines: [{name: spine-0}]
+      nodes:
+      - {name: n0, model: box, leaf: leaf-0}
+      - {name: n1, model: box, leaf: leaf-1}
+      - {name: n2, model: box, leaf: leaf-0}
+      - {name: n3, model: box, leaf: leaf-1}
+";
+
 /// Documents and what they came to.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -40,8 +64,23 @@ pub struct World {
 /// When the generator writes documents that are refused: a bug of this package.
 #[must_use]
 pub fn world(seed: u64) -> World {
+    accepted(seed, &documents(&mut Chance::new(seed)))
+}
+
+/// The tenants, jobs and permits of a small random world on two leaves of Linux with four ports
+/// each.
+///
+/// # Panics
+/// When the generator writes documents that are refused: a bug of this package.
+#[must_use]
+pub fn two_leaves(seed: u64) -> World {
     let documents = documents(&mut Chance::new(seed));
-    match from_documents(&documents) {
+    let work = documents.split_once("---").map_or("", |(_, work)| work);
+    accepted(seed, &format!("{TWO_LEAVES}---{work}"))
+}
+
+fn accepted(seed: u64, documents: &str) -> World {
+    match from_documents(documents) {
         Ok(world) => world,
         Err(refusals) => panic!("seed {seed} makes refused documents:\n{refusals}\n{documents}"),
     }

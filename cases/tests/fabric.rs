@@ -10,41 +10,21 @@ mod truth;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::sync::Mutex;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use cases::{Chance, HOLES, Hole, World, at_random, from_documents};
+use cases::{Chance, HOLES, Hole, World, at_random, two_leaves};
 use ground::Ground;
 use model::{Artifact, Dialect};
 use packets::{Arena, Passed};
 use truth::{Truth, by_packets, by_verifier, is_beyond_the_oracle};
 use verify::{Finding, Weakness};
 
-/// Two leaves with four ports each; the work on them is another one in every world.
-const FLEET: &str = "apiVersion: bulkhead.dev/v1
-kind: Fleet
-metadata: {name: small}
-spec:
-  models:
-    nodes:
-      box: {gpu: {product: H100-80GB, board: HGX-H100/H200-8GPU}, gpus: 2, nics: {count: 2, rate: 400Gbps}}
-  sites:
-  - name: s
-    jurisdiction: NL
-    kind: core
-    pods:
-    - name: p
-      dialect: frr
-      leaves: [{name: leaf-0}, {name: leaf-1}]
-      spines: [{name: spine-0}]
-      nodes:
-      - {name: n0, model: box, leaf: leaf-0}
-      - {name: n1, model: box, leaf: leaf-1}
-      - {name: n2, model: box, leaf: leaf-0}
-      - {name: n3, model: box, leaf: leaf-1}
-";
-
 /// How many worlds are compared, unless the environment says otherwise.
 const ROUNDS: usize = 50;
+/// So many fabrics stand beside each other: a round mostly waits for routes.
+const FABRICS: usize = 3;
 /// How long packets may differ from what they should do: routes come a moment after they are
 /// announced.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -57,23 +37,32 @@ fn on_real_parts_the_verifier_says_what_packets_do() {
     }
     let rounds = std::env::var("ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
     let first = std::env::var("SEED").map_or(0, |seed| seed.parse().unwrap());
-    let sound = world(0);
-    let mut ground = Ground::raise(&sound.documents);
-    let mut arena = Arena::open(&ground.lab);
-    let mut tally = Tally::default();
-    for seed in first.. {
-        if tally.compared >= rounds {
-            break;
+    let work = Mutex::new(Tally { next: first, ..Tally::default() });
+    thread::scope(|scope| {
+        for fabric in 0..FABRICS.min(rounds) {
+            let work = &work;
+            scope.spawn(move || compare_on(fabric, rounds, work));
         }
-        let began = Instant::now();
-        let outcome = round(seed, &mut ground, &mut arena);
-        println!("seed {seed}, {:.1} s: {outcome:?}", began.elapsed().as_secs_f64());
-        tally.note(outcome);
-    }
-    println!("{}built again {} times", tally.report(), ground.rebuilt());
+    });
+    let tally = work.into_inner().unwrap();
+    println!("{}", tally.report());
     assert!(tally.differing.is_empty(), "{}", tally.differing.join("\n"));
     let hit = (tally.crossing > 0 && tally.severed > 0) || rounds < ROUNDS;
     assert!(hit, "no hole let anything cross, or none severed anything: {}", tally.report());
+}
+
+/// Raises a fabric and compares one world after the other on it, until so many were on all of them.
+fn compare_on(fabric: usize, rounds: usize, work: &Mutex<Tally>) {
+    let mut ground = Ground::raise(fabric, &two_leaves(0).documents);
+    let mut arena = Arena::open(&ground.lab);
+    let next = || work.lock().unwrap().next(rounds);
+    while let Some(seed) = next() {
+        let began = Instant::now();
+        let outcome = round(seed, &mut ground, &mut arena);
+        println!("seed {seed}, {:.1} s: {outcome:?}", began.elapsed().as_secs_f64());
+        work.lock().unwrap().note(outcome);
+    }
+    work.lock().unwrap().rebuilt += ground.rebuilt();
 }
 
 /// What became of one world.
@@ -97,8 +86,11 @@ enum Outcome {
     Differed { fewer: bool, how: String },
 }
 
+/// What became of all worlds so far, and which one is next.
 #[derive(Default)]
 struct Tally {
+    next: u64,
+    rebuilt: usize,
     compared: usize,
     crossing: usize,
     severed: usize,
@@ -110,7 +102,7 @@ struct Tally {
 }
 
 fn round(seed: u64, ground: &mut Ground, arena: &mut Arena) -> Outcome {
-    let world = world(seed);
+    let world = two_leaves(seed);
     let Some(cutting) = cut(seed, &world) else { return Outcome::Whole };
     if findings(&world, &cutting.artifacts).iter().any(is_beyond_the_oracle) {
         return Outcome::Unknown;
@@ -152,12 +144,23 @@ fn compare(world: &World, cutting: &Cutting, ground: &mut Ground, arena: &mut Ar
     if let Err(why) = ground.hold(fleet, &cutting.artifacts) {
         return Outcome::Refused(why);
     }
-    ground.settle(fleet);
-    let observed = match ground.observed(fleet) {
-        Ok(observed) => observed,
-        Err(why) => return Outcome::Died(why),
-    };
-    let found = findings(world, &observed);
+    let mut found = Vec::new();
+    let mut observed = Vec::new();
+    // FRR may take away what it thinks is its own, and an agent then puts it back.
+    for is_again in [false, true] {
+        if is_again && ground.mend(fleet, &cutting.artifacts).is_err() {
+            return Outcome::Unknown;
+        }
+        ground.settle(fleet);
+        observed = match ground.observed(fleet) {
+            Ok(observed) => observed,
+            Err(why) => return Outcome::Died(why),
+        };
+        found = findings(world, &observed);
+        if !found.iter().any(is_beyond_the_oracle) {
+            break;
+        }
+    }
     if found.iter().any(is_beyond_the_oracle) {
         return Outcome::Unknown;
     }
@@ -211,12 +214,6 @@ fn until_equal(world: &World, arena: &mut Arena, observed: &[Artifact], said: &T
     }
 }
 
-fn world(seed: u64) -> World {
-    let documents = cases::documents(&mut Chance::new(seed));
-    let (_, work) = documents.split_once("---").unwrap();
-    from_documents(&format!("{FLEET}---{work}")).unwrap()
-}
-
 /// The texts with one hole.
 struct Cutting {
     artifacts: Vec<Artifact>,
@@ -263,6 +260,13 @@ fn sentences(world: &World, found: &[Finding]) -> String {
 }
 
 impl Tally {
+    /// The next world, unless enough were compared.
+    fn next(&mut self, rounds: usize) -> Option<u64> {
+        let next = self.next;
+        self.next += 1;
+        (self.compared < rounds).then_some(next)
+    }
+
     fn note(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Whole => {}
@@ -289,7 +293,8 @@ impl Tally {
     }
 
     fn report(&self) -> String {
-        let Self { compared, crossing, severed, unknown, refused, known, stale, .. } = self;
+        let Self { compared, crossing, severed, unknown, refused, known, stale, rebuilt, .. } =
+            self;
         let mut report = format!(
             "{compared} compared: {crossing} with crossings, {severed} with severed jobs; \
              {unknown} skipped for a line unknown or contradicted\n"
@@ -304,6 +309,7 @@ impl Tally {
         for (why, times) in refused {
             let _ = writeln!(report, "{times:5} {why}");
         }
+        let _ = write!(report, "fabrics were built again {rebuilt} times");
         report
     }
 }

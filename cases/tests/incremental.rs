@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use cases::{Chance, at_random, world};
+use cases::{Chance, HOLES, Hole, World, at_random, two_leaves, world};
 use intent::{Intent, Source};
 use model::{Artifact, DeviceId, Dialect, JobName, Part};
 use plan::{Ledger, Plan};
-use verify::Finding;
+use verify::{Finding, Verifier};
 
 #[test]
 fn judging_what_changed_equals_judging_everything() {
@@ -27,25 +27,60 @@ fn judging_what_changed_equals_judging_everything() {
             } else if at_random(&mut artifacts, &mut chance).is_none() {
                 continue;
             }
-            for (old, new) in before.iter().zip(&artifacts) {
-                for (old, new) in old.parts.iter().zip(&new.parts).filter(|(old, new)| old != new) {
-                    assert_eq!(old.part, new.part);
-                }
-                for part in new.parts.iter().filter(|part| !old.parts.contains(part)) {
-                    let reading = read::claims(new.dialect, &part.text);
-                    kept.take(new.device, new.dialect, &part.part, Some(reading));
-                }
-            }
-            let anew = verify::findings(fleet, &world.owners, &artifacts);
-            let show = |found: &[Finding]| -> Vec<String> {
-                found.iter().map(|finding| finding.sentence(fleet)).collect()
-            };
-            let kept_says = kept.judge();
-            assert_eq!(show(&kept_says), show(&anew), "seed {seed}, step {step}");
-            for (kept, anew) in kept_says.iter().zip(&anew) {
-                assert_eq!(kept, anew, "seed {seed}, step {step}: the evidence differs");
-            }
+            check_alike(
+                &world,
+                &mut kept,
+                &before,
+                &artifacts,
+                &format!("seed {seed}, step {step}"),
+            );
         }
+    }
+}
+
+#[test]
+fn a_hole_that_comes_and_goes_is_judged_like_everything_anew() {
+    let kinds: Vec<&Hole> = HOLES.into_iter().flatten().collect();
+    for (seed, world) in (0..100).flat_map(|seed| [(seed, world(seed)), (seed, two_leaves(seed))]) {
+        let mut chance = Chance::new(seed ^ 0xfade);
+        let sound = &world.artifacts;
+        let mut kept = verify::reading(&world.plan.fleet, &world.owners, sound);
+        kept.judge();
+        for hole in &kinds {
+            let Some(wound) = hole.cut(&world, &mut chance) else { continue };
+            let what = format!("seed {seed}, {}", hole.name);
+            check_alike(&world, &mut kept, sound, &wound.artifacts, &what);
+            check_alike(&world, &mut kept, &wound.artifacts, sound, &what);
+        }
+    }
+}
+
+/// Has a verifier that judged one set of texts judge another one; it says what one says that reads
+/// them anew, for the same reasons.
+fn check_alike(
+    world: &World,
+    kept: &mut Verifier,
+    before: &[Artifact],
+    after: &[Artifact],
+    what: &str,
+) {
+    let fleet = &world.plan.fleet;
+    for (before, after) in before.iter().zip(after) {
+        let parts = before.parts.iter().zip(&after.parts);
+        for (old, new) in parts.filter(|(old, new)| old != new) {
+            assert_eq!(old.part, new.part);
+            let reading = read::claims(after.dialect, &new.text);
+            kept.take(after.device, after.dialect, &new.part, Some(reading));
+        }
+    }
+    let anew = verify::findings(fleet, &world.owners, after);
+    let show = |found: &[Finding]| -> Vec<String> {
+        found.iter().map(|finding| finding.sentence(fleet)).collect()
+    };
+    let kept_says = kept.judge();
+    assert_eq!(show(&kept_says), show(&anew), "{what}");
+    for (kept, anew) in kept_says.iter().zip(&anew) {
+        assert_eq!(kept, anew, "{what}: the evidence differs");
     }
 }
 

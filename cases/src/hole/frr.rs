@@ -45,5 +45,14 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["neighbor", _, "activate"] = spot.words()[..] else { return None };
         Some(Vec::new())
     }),
+    hole("a cable's address stands at another port", |spot, _| {
+        let ["interface", port] = spot.words()[..] else { return None };
+        (port != "lo").then_some(())?;
+        spot.with(1, "swp60")
+    }),
+    hole("a loopback has a network", |spot, _| {
+        let ["ip", "address", address] = spot.words()[..] else { return None };
+        spot.with(2, format_args!("{}/31", address.strip_suffix("/32")?))
+    }),
     hole("a line that nobody knows", |spot, _| spot.and(["ip nhrp network-id 7".into()])),
 ];

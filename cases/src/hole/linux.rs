@@ -1,6 +1,10 @@
+use std::net::Ipv4Addr;
+
 use model::Dialect;
+use plan::JobNet;
 
 use super::{Change, Hole, Spot};
+use crate::Chance;
 
 const fn hole(name: &'static str, change: Change) -> Hole {
     Hole { name, dialect: Dialect::Linux, change }
@@ -38,6 +42,14 @@ pub(crate) const HOLES: &[Hole] = &[
         let other = spot.world.plan.tenants.get(&spot.owner_of(group)?.tenant)?;
         (other.vrf.0 != own).then_some(())?;
         spot.with(3, &other.vrf)
+    }),
+    hole("a bridge has another job's network", |spot, chance| {
+        let other = another_network(spot, chance)?;
+        spot.with(5, format_args!("{}/{}", other.gateway, other.subnet.prefix_len()))
+    }),
+    hole("a bridge has a part of another job's network", |spot, chance| {
+        let other = another_network(spot, chance)?;
+        spot.with(5, format_args!("{}/{}", other.gateway, other.subnet.prefix_len() + 1))
     }),
     // A job that is all on one device sends nothing through its tunnel.
     hole("a tunnel carries no tags", |spot, _| {
@@ -130,4 +142,13 @@ pub(crate) const HOLES: &[Hole] = &[
 /// The line without these words.
 fn without(spot: &Spot<'_>, words: &str) -> Option<Vec<String>> {
     spot.text.contains(words).then(|| vec![spot.text.replacen(words, "", 1)])
+}
+
+/// Another job with another network than that of the bridge on this line: another tenant's may be
+/// the same.
+fn another_network<'a>(spot: &Spot<'a>, chance: &mut Chance) -> Option<&'a JobNet> {
+    let ["bridge", _, _, _, "address", own, ..] = spot.words()[..] else { return None };
+    let own: Ipv4Addr = own.split('/').next()?.parse().ok()?;
+    let other = spot.other(chance)?.1;
+    (!other.subnet.contains(&own)).then_some(other)
 }

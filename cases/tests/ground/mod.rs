@@ -22,6 +22,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// The fabric, and how often it was told something. It is gone when this is.
 pub(crate) struct Ground {
     pub(crate) lab: Lab,
+    number: usize,
     documents: String,
     generation: u64,
     rebuilt: usize,
@@ -34,16 +35,17 @@ impl Drop for Ground {
 }
 
 impl Ground {
-    /// The switches and cables of these documents, on which nothing is held yet.
-    pub(crate) fn raise(documents: &str) -> Self {
-        let lab = raise(documents);
-        Self { lab, documents: documents.to_owned(), generation: 0, rebuilt: 0 }
+    /// The switches and cables of these documents, on which nothing is held yet. Several of one
+    /// process are told apart by their numbers.
+    pub(crate) fn raise(number: usize, documents: &str) -> Self {
+        let lab = raise(number, documents);
+        Self { lab, number, documents: documents.to_owned(), generation: 0, rebuilt: 0 }
     }
 
     /// The same again from nothing, because a device did not find back from a text it refused.
     pub(crate) fn rebuild(&mut self, arena: &mut Arena) {
         Lab::remove(self.lab.name()).unwrap();
-        self.lab = raise(&self.documents);
+        self.lab = raise(self.number, &self.documents);
         self.generation = 0;
         self.rebuilt += 1;
         *arena = Arena::open(&self.lab);
@@ -57,6 +59,11 @@ impl Ground {
     /// Makes every device hold these texts and opens its ports, or tells who would not and why.
     pub(crate) fn hold(&mut self, fleet: &Fleet, artifacts: &[Artifact]) -> Result<(), String> {
         self.generation += 1;
+        self.mend(fleet, artifacts)
+    }
+
+    /// Makes every device hold the texts again that it was sent last.
+    pub(crate) fn mend(&self, fleet: &Fleet, artifacts: &[Artifact]) -> Result<(), String> {
         let generation = Generation(self.generation);
         self.on_all(fleet, |node, device| {
             let own = artifacts.iter().filter(|artifact| artifact.device == device);
@@ -158,8 +165,8 @@ impl Ground {
     }
 }
 
-fn raise(documents: &str) -> Lab {
-    let name = format!("oracle{}", std::process::id());
+fn raise(number: usize, documents: &str) -> Lab {
+    let name = format!("oracle{}x{number}", std::process::id());
     let documents = [("documents.yaml", documents.to_owned())];
     Lab::raise(&name, &documents, &mut |_| {}).unwrap()
 }

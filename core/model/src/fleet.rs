@@ -464,6 +464,23 @@ impl Fleet {
         self.network_dialects(device).contains(&Dialect::Table) && !self.carries_tunnels(device)
     }
 
+    /// All cables that routes are exchanged on: the devices and ports at their two ends.
+    pub fn cables(&self) -> impl Iterator<Item = [(DeviceId, Port); 2]> {
+        let between = self
+            .links
+            .iter()
+            .map(|link| [link.a, link.b].map(|end| (self.switch_device(end.switch), end.port)));
+        let to_hosts = self.nodes.iter().zip(0..).flat_map(move |(node, number)| {
+            let uplinks = node.uplinks.iter().zip(0..);
+            let routed = uplinks.filter(|(uplink, _)| uplink.leaf_address.is_some());
+            routed.map(move |(uplink, nic)| {
+                let leaf = (self.switch_device(uplink.leaf), uplink.port);
+                [leaf, (self.node_device(NodeId(number)), Port::Nic(nic))]
+            })
+        });
+        between.chain(to_hosts)
+    }
+
     /// All interfaces, by where their packets are judged, with their Ethernet addresses.
     pub fn interfaces(&self) -> impl Iterator<Item = (DeviceId, Port, Mac)> {
         self.nodes.iter().zip(0..).flat_map(move |(node, number)| {

@@ -392,6 +392,8 @@ fn loopback(words: &[&str]) -> Result<(), No> {
     let ["ip", "address", at] = words else {
         return Err(No::Unheard);
     };
-    prefixed(at)?;
-    Ok(())
+    match prefixed(at)? {
+        (_, 32) => Ok(()),
+        _ => Err(No::Wrong("a loopback has a single address: /32")),
+    }
 }

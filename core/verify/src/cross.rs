@@ -98,6 +98,16 @@ impl Verifier {
     /// Bridge domains that can send into this one, as far as routes tell.
     pub(crate) fn reaching(&self, key: &DomainKey) -> BTreeSet<DomainKey> {
         let mut keys = self.neighbors(key, |targets| &targets.exports, &self.index.importers);
+        // What is routed into a bridge domain of another device is bridged from there.
+        let routed = keys.iter().filter(|other| other.0 != key.0).filter_map(|(device, bridge)| {
+            let facts = self.facts(*device);
+            let vrf = facts.bridges.get(bridge)?.vrf.first()?;
+            Some((*device, &facts.vrfs.get(vrf)?.bridges))
+        });
+        let routed: Vec<DomainKey> = routed
+            .flat_map(|(device, all)| all.iter().map(move |bridge| (device, bridge.clone())))
+            .collect();
+        keys.extend(routed);
         let facts = self.facts(key.0);
         let vrf = facts.bridges.get(&key.1).and_then(|lines| lines.vrf.first());
         let lines = vrf.and_then(|vrf| facts.vrfs.get(vrf));

@@ -84,6 +84,8 @@ pub(crate) struct Device {
     keeps: Lines<()>,
     pub(crate) bridges: BTreeMap<Bridge, BridgeLines>,
     pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
+    /// The addresses that its tunnels come from; only Linux says it of each.
+    sources: BTreeMap<Ipv4Addr, Lines<()>>,
     pub(crate) scopes: BTreeMap<Scope, Targets>,
     pub(crate) vrfs: BTreeMap<VrfName, Vrf>,
     pub(crate) ports: BTreeMap<Port, Box<PortLines>>,
@@ -112,6 +114,15 @@ pub(crate) struct BridgeLines {
     keeps: Lines<()>,
     /// In their order.
     pub(crate) ports: SmallVec<[Port; 8]>,
+}
+
+impl BridgeLines {
+    /// The networks that the bridge domain is the gateway of.
+    pub(crate) fn nets(&self) -> impl Iterator<Item = Ipv4Net> {
+        self.gateway
+            .values()
+            .filter_map(|(at, prefix)| Some(Ipv4Net::new(*at, *prefix).ok()?.trunc()))
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -298,7 +309,10 @@ impl Device {
             }
             Fact::TunnelEnds(vni) => self.tunnel(*vni).ends.turn((), at, turn),
             Fact::Tagged(vni) => self.tunnel(*vni).tagged.turn((), at, turn),
-            Fact::TunnelFrom { vni, address } => self.tunnel(*vni).from.turn(*address, at, turn),
+            Fact::TunnelFrom { vni, address } => {
+                self.tunnel(*vni).from.turn(*address, at, turn);
+                turn_in(&mut self.sources, *address, (), at, turn);
+            }
             Fact::Learns(vni) => self.tunnel(*vni).learns.turn((), at, turn),
             Fact::Reaches { vrf, first, last, vtep, every, vni } => {
                 let run = Peers { last: *last, vtep: *vtep, every: *every };
@@ -473,6 +487,21 @@ impl Device {
         own.or_else(|| self.vtep.first()).copied()
     }
 
+    /// Whether a tunnel comes from another address than the device's own.
+    pub(crate) fn has_strange_tunnels(&self) -> bool {
+        self.sources.keys().any(|source| Some(source) != self.vtep.first())
+    }
+
+    /// Whether FRR takes this address for the device's own, and hears no route from there: it is, or
+    /// a segment's tunnel comes from it.
+    pub(crate) fn is_deaf_to(&self, address: Ipv4Addr) -> bool {
+        let is_from = |tunnel: &Tunnel| {
+            !tunnel.bridges.is_empty() && tunnel.from.values().any(|from| *from == address)
+        };
+        let is_source = || self.tunnels.values().any(is_from);
+        self.own.contains_key(&address) || (self.sources.contains_key(&address) && is_source())
+    }
+
     /// Whether tunnels with this VNI end here.
     pub(crate) fn ends(&self, vni: Vni) -> bool {
         self.tunnels.get(&vni).is_some_and(|tunnel| !tunnel.ends.is_empty())
@@ -505,15 +534,25 @@ impl Device {
         lines.filter_map(move |(reach, at)| Some((reach.vtep(address)?, reach.vni, *at)))
     }
 
-    /// Whether the address is in a network that a bridge domain of this VRF is the gateway of.
-    pub(crate) fn is_connected(&self, vrf: &VrfName, address: Ipv4Addr) -> bool {
+    /// The bridge domains of this VRF that are the gateway of the smallest network with this
+    /// address.
+    pub(crate) fn connected(&self, vrf: &VrfName, address: Ipv4Addr) -> SmallVec<[&Bridge; 1]> {
         let bridges = self.vrfs.get(vrf).into_iter().flat_map(|lines| &lines.bridges);
-        let mut gateways = bridges
-            .filter_map(|bridge| self.bridges.get(bridge))
-            .flat_map(|lines| lines.gateway.values());
-        gateways.any(|(gateway, prefix)| {
-            Ipv4Net::new(*gateway, *prefix).is_ok_and(|net| net.contains(&address))
-        })
+        let mut longest = 0;
+        let mut found = SmallVec::new();
+        for bridge in bridges {
+            let lines = self.bridges.get(bridge).into_iter();
+            let nets = lines.flat_map(BridgeLines::nets).filter(|net| net.contains(&address));
+            let Some(len) = nets.map(|net| net.prefix_len()).max() else { continue };
+            if len > longest {
+                found.clear();
+                longest = len;
+            }
+            if len == longest {
+                found.push(bridge);
+            }
+        }
+        found
     }
 
     /// Whether a port of a bridge domain lets only bound sources pass.
@@ -533,11 +572,19 @@ impl Device {
         denies && !self.judges.is_empty()
     }
 
-    /// Whether the address is announced and EVPN routes are advertised. Nobody announces an address
-    /// that the device does not have.
+    /// Whether EVPN routes are advertised, and the address is announced.
     pub(crate) fn announced(&self, address: Ipv4Addr) -> bool {
-        !self.advertises.is_empty()
-            && self.announces.contains_key(&address)
-            && self.own.contains_key(&address)
+        !self.advertises.is_empty() && self.is_known(address)
+    }
+
+    /// Whether the underlay is told of this address. Nobody announces one that the device does not
+    /// have.
+    pub(crate) fn is_known(&self, address: Ipv4Addr) -> bool {
+        self.announces.contains_key(&address) && self.own.contains_key(&address)
+    }
+
+    /// Whether tunnels with this VNI can send: from an address that the device has.
+    pub(crate) fn sends(&self, vni: Vni) -> bool {
+        self.ends(vni) && self.tunnel_from(vni).is_some_and(|from| self.own.contains_key(&from))
     }
 }

@@ -175,6 +175,8 @@ pub enum Weakness {
     StrangePeers { first: Ipv4Addr, last: Ipv4Addr, vtep: Ipv4Addr, tag: Tag },
     /// The port is bound in a bridge domain that it is not attached to.
     Misbound { port: Port, bridge: Bridge },
+    /// An address is bound in a bridge domain that is the gateway of other networks.
+    Outside { bridge: Bridge, address: Ipv4Addr },
     /// The packet program lets a port speak that nobody owns.
     UnownedEntry(Port),
     /// Nothing judges what comes out of the fabric by the cable at this port.
@@ -343,6 +345,7 @@ impl Weakness {
             Self::StrangeSpace { .. } => "strange-space",
             Self::StrangePeers { .. } => "strange-peers",
             Self::Misbound { .. } => "misbound",
+            Self::Outside { .. } => "outside",
             Self::UnownedEntry(_) => "unowned-entry",
             Self::OpenCable(_) => "open-cable",
             Self::StrangeInterface { .. } => "strange-interface",
@@ -440,6 +443,10 @@ impl Weak {
                 "the packet program expects {first} to {last} behind {vtep} with tag {tag}, \
                  where they are not"
             ),
+            Weakness::Outside { bridge, address } => format!(
+                "{address} is bound in {bridge}, which is the gateway of no network with it: what \
+                 is routed there is lost"
+            ),
             Weakness::Misbound { port, bridge } => {
                 format!("{port} is bound in {bridge}, which it is not attached to")
             }
@@ -472,7 +479,10 @@ impl Weak {
                 format!("{what} is said to be {first} and to be {second}")
             }
             Weakness::HalfSession { neighbor, .. } => {
-                format!("neighbour {neighbor} does not name this device back, or not alike")
+                format!(
+                    "neighbour {neighbor} does not name this device back, or not alike, or is not \
+                     at the other end of the cable"
+                )
             }
             Weakness::Layer(weakness) => weakness.to_string(),
         };

@@ -84,7 +84,7 @@ impl Verifier {
 
     /// The job's addresses as runs, if tunnels stand between all its devices.
     fn runs(&self, job: JobId, members: &[(&DomainKey, &Domain)]) -> Option<Vec<Run>> {
-        let island = self.world.islands[members.first()?.0.0.index()];
+        let island = self.world.evpn[members.first()?.0.0.index()];
         let mut runs: Vec<Run> = Vec::with_capacity(members.len());
         for (key, domain) in members {
             let facts = self.facts(key.0);
@@ -93,7 +93,8 @@ impl Verifier {
             let stands = facts.ends(vni)
                 && facts.tagged(vni)
                 && facts.announced(vtep)
-                && self.world.islands[key.0.index()] == island;
+                && !facts.has_strange_tunnels()
+                && self.world.evpn[key.0.index()] == island;
             if !stands {
                 return None;
             }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+use ipnet::Ipv4Net;
 use model::{DeviceId, Port, RouteDistinguisher, RouteTarget, TenantName, VrfName};
 use read::{Bridge, Fact, Scope};
 use smallvec::SmallVec;
@@ -19,6 +20,16 @@ pub(crate) type DomainKey = (DeviceId, Bridge);
 pub(crate) struct Domain {
     pub(crate) vrf: Option<VrfName>,
     pub(crate) seats: Vec<Seat>,
+    /// The networks that it is the gateway of.
+    pub(crate) nets: SmallVec<[Ipv4Net; 1]>,
+}
+
+impl Domain {
+    /// An address that is bound here and in none of its networks.
+    pub(crate) fn outside(&self) -> Option<Ipv4Addr> {
+        let mut bound = self.seats.iter().filter_map(|seat| seat.address);
+        bound.find(|address| !self.nets.iter().any(|net| net.contains(address)))
+    }
 }
 
 /// A port in a bridge domain, under one address or none.
@@ -53,6 +64,10 @@ pub(crate) struct Index {
     pub(crate) tags: BTreeMap<Tag, BTreeSet<DomainKey>>,
     pub(crate) jobs: BTreeMap<JobId, BTreeSet<DomainKey>>,
     pub(crate) addresses: BTreeMap<VrfName, BTreeMap<Ipv4Addr, Ports>>,
+    /// The networks of each VRF, with the number of bridge domains that are their gateways.
+    nets: BTreeMap<VrfName, BTreeMap<Ipv4Net, u32>>,
+    /// Bridge domains of each VRF with addresses that are not in their networks.
+    loose: BTreeMap<VrfName, BTreeSet<DomainKey>>,
     /// What each VNI is used for.
     pub(crate) vnis: BTreeMap<Vni, BTreeSet<(DeviceId, VniUser)>>,
     /// The VRFs that send packets with this VNI of another tenant.
@@ -99,6 +114,7 @@ impl Verifier {
             return Domain::default();
         };
         let vrf = lines.vrf.first().cloned();
+        let nets = lines.nets().collect();
         let switch = self.world.is_switch(*device);
         let mut seats = Vec::with_capacity(lines.ports.len());
         for port in &lines.ports {
@@ -134,7 +150,22 @@ impl Verifier {
                 seats.push(seat(None, None));
             }
         }
-        Domain { vrf, seats }
+        Domain { vrf, seats, nets }
+    }
+
+    /// Whether another bridge domain may take what is for an address in the networks of this one, or
+    /// this one what is for another's.
+    pub(crate) fn overlaps(&self, domain: &Domain) -> bool {
+        let Some(vrf) = &domain.vrf else { return false };
+        let Some(nets) = self.index.nets.get(vrf) else { return false };
+        let is_alone = |net: &Ipv4Net| {
+            let mut after = nets.range(*net..).map(|(held, _)| held).filter(|held| *held != net);
+            let mut around =
+                (0..net.prefix_len()).filter_map(|len| Ipv4Net::new(net.addr(), len).ok());
+            !after.next().is_some_and(|held| net.contains(held))
+                && !around.any(|wider| nets.contains_key(&wider.trunc()))
+        };
+        self.index.loose.contains_key(vrf) || !domain.nets.iter().all(is_alone)
     }
 
     pub(crate) fn unindex(&mut self, key: &DomainKey, domain: &Domain) {
@@ -153,6 +184,7 @@ impl Verifier {
             }
         }
         let Some(vrf) = &domain.vrf else { return };
+        self.index_nets(key, vrf, domain, false);
         let Some(addresses) = self.index.addresses.get_mut(vrf) else { return };
         for seat in &domain.seats {
             let Some(address) = seat.address else { continue };
@@ -183,6 +215,7 @@ impl Verifier {
             }
         }
         let Some(vrf) = &domain.vrf else { return };
+        self.index_nets(key, vrf, domain, true);
         let addresses = self.index.addresses.entry(vrf.clone()).or_default();
         for seat in &domain.seats {
             let Some(address) = seat.address else { continue };
@@ -194,6 +227,20 @@ impl Verifier {
             // An address is a place of its own only while it is in two places.
             if at.len() > 1 {
                 self.dirty.places.insert(Spotted::Address(vrf.clone(), address));
+            }
+        }
+    }
+
+    fn index_nets(&mut self, key: &DomainKey, vrf: &VrfName, domain: &Domain, comes: bool) {
+        if domain.outside().is_some() {
+            set(&mut self.index.loose, vrf.clone(), key.clone(), comes);
+        }
+        let nets = self.index.nets.entry(vrf.clone()).or_default();
+        for net in &domain.nets {
+            let count = nets.entry(*net).or_default();
+            *count = if comes { *count + 1 } else { *count - 1 };
+            if *count == 0 {
+                nets.remove(net);
             }
         }
     }

@@ -1,16 +1,20 @@
 //! Which devices can exchange routes: those that a chain of sessions joins (P6).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use model::DeviceId;
+use model::{DeviceId, Port};
 
-use crate::device::{At, Device, Lines};
+use crate::device::{At, Device, Lines, Neighbor};
 
 /// The islands of a world, and the neighbours that do not answer alike.
 #[derive(Debug)]
 pub(crate) struct Islands {
-    pub(crate) of: Vec<DeviceId>,
+    /// By device: those that know each other's tunnel addresses have the same.
+    pub(crate) underlay: Vec<DeviceId>,
+    /// By device: those that hear each other's EVPN routes have the same.
+    pub(crate) evpn: Vec<DeviceId>,
     pub(crate) half: BTreeMap<DeviceId, Vec<HalfSession>>,
 }
 
@@ -23,66 +27,79 @@ pub(crate) struct HalfSession {
     pub(crate) said_at: Vec<At>,
 }
 
+/// What a session between two devices carries.
+#[derive(Clone, Copy)]
+struct Session {
+    devices: (DeviceId, DeviceId),
+    underlay: bool,
+    evpn: bool,
+}
+
+/// By device and port: the other end of the cable that is plugged in there.
+pub(crate) type Cables = Vec<BTreeMap<Port, (DeviceId, Port)>>;
+
 /// Finds the islands. Each is called after its first device, so the names are stable. Where a
 /// packet program judges what comes by cables, a cable without it is down.
-pub(crate) fn islands(devices: &[Device], judges_cables: &[bool]) -> Islands {
-    let ids = || (0..u32::try_from(devices.len()).unwrap_or(u32::MAX)).map(DeviceId);
-    // Two devices may say that they have the same address; a session may stand with either.
-    let mut at_address: BTreeMap<Ipv4Addr, Vec<DeviceId>> = BTreeMap::new();
-    let is_up = |id: DeviceId, address: &Ipv4Addr| {
-        let device = &devices[id.index()];
-        let mut ports = device.cables.get(address).into_iter().flat_map(Lines::values);
-        ports.any(|port| !judges_cables[id.index()] || device.uplinks.contains_key(port))
+pub(crate) fn islands(devices: &[Device], judges_cables: &[bool], cables: &Cables) -> Islands {
+    let ids = || (0..devices.len() as u32).map(DeviceId);
+    let is_up = |id: DeviceId, port: &Port| {
+        !judges_cables[id.index()] || devices[id.index()].uplinks.contains_key(port)
     };
-    for (id, device) in ids().zip(devices) {
-        for address in device.cables.keys().filter(|address| is_up(id, address)) {
-            at_address.entry(*address).or_default().push(id);
-        }
-    }
-    let named = |id: DeviceId, address: &Ipv4Addr| {
-        let device = &devices[id.index()];
-        let there = at_address.get(address).into_iter().flatten().copied();
-        let rightly = there.filter(|other| {
-            *other != id && names_rightly(device, *address, &devices[other.index()])
-        });
-        rightly.collect::<Vec<DeviceId>>()
+    let has = |id: DeviceId, address: Ipv4Addr, port: &Port| {
+        let ports = devices[id.index()].cables.get(&address);
+        ports.is_some_and(|lines| lines.values().any(|held| held == port)) && is_up(id, port)
     };
-    let mut names: BTreeSet<(DeviceId, DeviceId)> = BTreeSet::new();
-    for (id, device) in ids().zip(devices) {
-        let others = device.neighbors.keys().flat_map(|address| named(id, address));
-        names.extend(others.map(|other| (id, other)));
-    }
-    let mut roots: Vec<DeviceId> = ids().collect();
+    // Two devices may say that they have the same address.
+    let owners: OnceCell<BTreeMap<Ipv4Addr, DeviceId>> = OnceCell::new();
+    let owned = || {
+        let all = ids().zip(devices).rev();
+        all.flat_map(|(id, device)| device.cables.keys().map(move |at| (*at, id))).collect()
+    };
+    let mut sessions = Vec::new();
     let mut half: BTreeMap<DeviceId, Vec<HalfSession>> = BTreeMap::new();
     for (id, device) in ids().zip(devices) {
-        for (neighbor, lines) in &device.neighbors {
-            let mut sessions = named(id, neighbor);
-            sessions.retain(|other| names.contains(&(*other, id)));
-            for other in &sessions {
-                join(&mut roots, id, *other);
-            }
-            let answers = |other: &DeviceId| {
-                let theirs = &devices[other.index()];
-                is_up(id, &mate(*neighbor)) && names_rightly(theirs, mate(*neighbor), device)
-            };
-            if !sessions.iter().any(answers) && !lines.remote.is_empty() {
-                let other = at_address.get(neighbor).and_then(|there| there.first()).copied();
+        for (neighbor, lines) in device.neighbors.iter().filter(|(_, l)| !l.remote.is_empty()) {
+            let own = mate(*neighbor);
+            let ports = device.cables.get(&own).into_iter().flat_map(Lines::values);
+            let ends = ports.filter(|port| is_up(id, port));
+            let ends = ends.filter_map(|port| cables[id.index()].get(port));
+            let mut others = ends.filter(|(other, port)| has(*other, *neighbor, port));
+            let session = others.find_map(|(other, _)| session(devices, (id, own), *other));
+            if !session.is_some_and(|session| session.underlay && session.evpn) {
+                let other = owners.get_or_init(owned).get(neighbor).copied();
                 let said_at = lines.remote.ats().collect();
                 let session = HalfSession { neighbor: *neighbor, other, said_at };
                 half.entry(id).or_default().push(session);
             }
+            sessions.extend(session);
         }
     }
-    let of = ids().map(|id| root(&mut roots, id)).collect();
-    Islands { of, half }
+    let underlay = joined(devices.len(), sessions.iter().filter(|session| session.underlay));
+    // Nobody passes on a route to an address that it does not know itself.
+    let known = |session: &&Session| {
+        let (one, other) = session.devices;
+        session.evpn && underlay[one.index()] == underlay[other.index()]
+    };
+    let evpn = joined(devices.len(), sessions.iter().filter(known));
+    Islands { underlay, evpn, half }
 }
 
-/// Whether a device names this neighbour with the neighbour's AS and for both address families.
-fn names_rightly(device: &Device, address: Ipv4Addr, other: &Device) -> bool {
-    device.neighbors.get(&address).is_some_and(|lines| {
-        lines.remote.first().is_some_and(|remote| other.local_as.first() == Some(remote))
-            && !lines.underlay.is_empty()
-            && !lines.evpn.is_empty()
+/// The session of a device that has this address with the one at the other end of its cable, if
+/// each of them names the other with the right AS.
+fn session(
+    devices: &[Device],
+    (id, own): (DeviceId, Ipv4Addr),
+    other: DeviceId,
+) -> Option<Session> {
+    let (ours, theirs) = (&devices[id.index()], &devices[other.index()]);
+    let (there, here) = (ours.neighbors.get(&mate(own))?, theirs.neighbors.get(&own)?);
+    let expects = |lines: &Neighbor, of: &Device| {
+        lines.remote.first().is_some_and(|remote| of.local_as.first() == Some(remote))
+    };
+    (expects(there, theirs) && expects(here, ours)).then(|| Session {
+        devices: (id, other),
+        underlay: !there.underlay.is_empty() && !here.underlay.is_empty(),
+        evpn: !there.evpn.is_empty() && !here.evpn.is_empty(),
     })
 }
 
@@ -91,9 +108,14 @@ pub(crate) fn mate(address: Ipv4Addr) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(address) ^ 1)
 }
 
-fn join(roots: &mut [DeviceId], a: DeviceId, b: DeviceId) {
-    let (a, b) = (root(roots, a), root(roots, b));
-    roots[a.max(b).index()] = a.min(b);
+/// Those that chains of sessions join, each called after the first of them.
+fn joined<'a>(devices: usize, sessions: impl Iterator<Item = &'a Session>) -> Vec<DeviceId> {
+    let mut roots: Vec<DeviceId> = (0..).map(DeviceId).take(devices).collect();
+    for Session { devices: (a, b), .. } in sessions {
+        let (a, b) = (root(&mut roots, *a), root(&mut roots, *b));
+        roots[a.max(b).index()] = a.min(b);
+    }
+    (0..).map(DeviceId).take(devices).map(|id| root(&mut roots, id)).collect()
 }
 
 fn root(roots: &mut [DeviceId], id: DeviceId) -> DeviceId {

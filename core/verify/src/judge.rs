@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::net::Ipv4Addr;
 
+use ipnet::Ipv4Net;
 use model::{Consent, DeviceId, Dialect, RouteDistinguisher, RouteTarget, TenantName, VrfName};
 use read::{Bridge, Scope};
 use wire::{Tag, Vni};
 
 use crate::cross::{Crossings, Who, who};
-use crate::device::{At, Device, Lines, Rule};
+use crate::device::{At, BridgeLines, Device, Lines, Rule};
 use crate::finding::{Finding, Place, Talk, Weak, Weakness};
 use crate::index::{DomainKey, Seat};
 use crate::verifier::{JobId, Spotted, Verifier};
@@ -115,6 +116,10 @@ impl Verifier {
         if lines.vrf.is_empty() && !domain.seats.is_empty() {
             let weakness = Weakness::Unrouted(bridge.clone());
             self.weak(judgement, Some(*device), weakness, lines.vni.ats());
+        }
+        if let Some(address) = domain.outside().filter(|_| !domain.nets.is_empty()) {
+            let weakness = Weakness::Outside { bridge: bridge.clone(), address };
+            self.weak(judgement, Some(*device), weakness, lines.gateway.ats());
         }
         let owners: BTreeSet<Option<JobId>> = domain.seats.iter().map(|seat| seat.owner).collect();
         let mut crossings = Crossings::new();
@@ -223,6 +228,36 @@ impl Verifier {
                 self.judge_rules(device, permits, judgement);
             }
             self.judge_promises(device, vrf, judgement);
+            self.judge_networks(device, &lines.bridges, judgement);
+        }
+    }
+
+    /// A network of a VRF is that of one bridge domain: of two, either may get its packets. A switch
+    /// would not take a second one.
+    fn judge_networks(
+        &self,
+        device: DeviceId,
+        bridges: &BTreeSet<Bridge>,
+        judgement: &mut Judgement,
+    ) {
+        let mut seen: BTreeMap<Ipv4Net, &Bridge> = BTreeMap::new();
+        let facts = self.facts(device);
+        let lines = |bridge: &Bridge| facts.bridges.get(bridge);
+        for bridge in bridges {
+            for net in lines(bridge).into_iter().flat_map(BridgeLines::nets) {
+                let first = *seen.entry(net).or_insert(bridge);
+                if first == bridge {
+                    continue;
+                }
+                let weakness = Weakness::Contradiction {
+                    what: "the bridge domain of a network",
+                    first: first.to_string(),
+                    second: bridge.to_string(),
+                };
+                let both = [first, bridge].into_iter().filter_map(lines);
+                let ats = both.flat_map(|lines| lines.gateway.ats());
+                self.weak(judgement, Some(device), weakness, ats);
+            }
         }
     }
 

@@ -18,6 +18,7 @@ mod mark;
 mod meeting;
 mod promise;
 mod verifier;
+mod ways;
 mod why;
 mod world;
 

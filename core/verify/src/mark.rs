@@ -78,9 +78,15 @@ impl Verifier {
                 self.dirty.bridge(device, bridge);
                 self.mark_port(device, *port);
             }
+            Fact::TunnelFrom { vni, .. } => {
+                // What comes from a strange address is not heard on any tunnel of the device.
+                if self.world.devices[device.index()].has_strange_tunnels() {
+                    self.dirty.devices.insert(device);
+                }
+                self.mark_vni(device, *vni);
+            }
             Fact::TunnelEnds(vni)
             | Fact::Tagged(vni)
-            | Fact::TunnelFrom { vni, .. }
             | Fact::Learns(vni)
             | Fact::TableSpace { vni, .. } => self.mark_vni(device, *vni),
             Fact::VrfVni { vrf, vni }

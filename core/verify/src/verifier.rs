@@ -15,7 +15,7 @@ use crate::consents::Consents;
 use crate::device::{At, Turn};
 use crate::finding::{Endpoint, Finding, Said};
 use crate::held::{Held, SheetIds};
-use crate::index::{DomainKey, Index};
+use crate::index::{Domain, DomainKey, Index};
 use crate::islands::{HalfSession, islands};
 use crate::layers::Layers;
 use crate::mark::Dirty;
@@ -283,23 +283,28 @@ impl Verifier {
     }
 
     fn settle_islands(&mut self) {
-        let new = islands(&self.world.devices, &self.world.judges_cables);
-        for (position, (old, new)) in self.world.islands.iter().zip(&new.of).enumerate() {
-            if old != new {
-                self.dirty.devices.extend(u32::try_from(position).map(DeviceId));
-            }
+        let World { devices, judges_cables, cables, underlay, evpn, .. } = &self.world;
+        let new = islands(devices, judges_cables, cables);
+        for (old, new) in [(underlay, &new.underlay), (evpn, &new.evpn)] {
+            let changed = old.iter().zip(new).zip(0..).filter(|((old, new), _)| old != new);
+            self.dirty.devices.extend(changed.map(|(_, position)| DeviceId(position)));
         }
         let half = std::mem::replace(&mut self.half, new.half);
         let touched = half.keys().chain(self.half.keys()).copied();
         self.dirty.places.extend(touched.map(Spotted::Sessions));
-        self.world.islands = new.of;
+        (self.world.underlay, self.world.evpn) = (new.underlay, new.evpn);
     }
 
     fn settle_bridge(&mut self, key: DomainKey) {
         let new = self.resolve(&key);
         let old = self.index.domains[key.0.index()].remove(&key.1).unwrap_or_default();
+        let is_moved = old.nets != new.nets || old.vrf != new.vrf;
+        self.mark_vrf(&key, &old, is_moved && self.overlaps(&old));
         self.unindex(&key, &old);
         self.enindex(&key, &new);
+        // A bridge domain without ports carries what others of its VRF send.
+        let is_way = new.seats.is_empty() || (is_moved && self.overlaps(&new));
+        self.mark_vrf(&key, &new, is_way);
         self.mark_domain(&key, &old);
         self.mark_domain(&key, &new);
         let facts = &self.world.devices[key.0.index()];
@@ -308,10 +313,16 @@ impl Verifier {
             self.dirty.places.insert(Spotted::Vni(vni));
             self.mark_targets(key.0, &Scope::Segment(vni));
         }
-        if !new.seats.is_empty() || new.vrf.is_some() {
+        if new != Domain::default() {
             self.index.domains[key.0.index()].insert(key.1.clone(), new);
         }
         self.dirty.places.insert(Spotted::Bridge(key));
+    }
+
+    /// Marks everybody in the VRF of a bridge domain, if need be.
+    fn mark_vrf(&mut self, key: &DomainKey, domain: &Domain, is_needed: bool) {
+        let vrf = domain.vrf.iter().filter(|_| is_needed);
+        self.dirty.vrfs.extend(vrf.map(|vrf| (key.0, vrf.clone())));
     }
 
     fn settle_vrf(&mut self, device: DeviceId, vrf: VrfName) {

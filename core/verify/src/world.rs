@@ -11,6 +11,7 @@ use wire::{Mac, Tag, Vni};
 
 use crate::device::{At, Device, Entry, Lines, Peers, Rule};
 use crate::finding::{Talk, Way};
+use crate::islands::Cables;
 
 /// What all devices say, and which of them can exchange routes.
 #[derive(Debug)]
@@ -22,8 +23,12 @@ pub(crate) struct World {
     macs: Vec<BTreeMap<Port, Mac>>,
     /// By device: whether a packet program judges what comes by its cables.
     pub(crate) judges_cables: Vec<bool>,
-    /// By device: those that a chain of sessions joins have the same island.
-    pub(crate) islands: Vec<DeviceId>,
+    /// By device: what its cables lead to.
+    pub(crate) cables: Cables,
+    /// By device: those that know each other's tunnel addresses have the same.
+    pub(crate) underlay: Vec<DeviceId>,
+    /// By device: those that hear each other's EVPN routes have the same.
+    pub(crate) evpn: Vec<DeviceId>,
 }
 
 /// A port in a bridge domain of a device.
@@ -53,15 +58,20 @@ struct Target<'a> {
 /// A tunnel between two devices: the sender's VNI and the one on the wire.
 #[derive(Clone, Copy)]
 pub(crate) struct Tunnel {
-    own: Vni,
-    landing: Vni,
+    pub(crate) own: Vni,
+    pub(crate) landing: Vni,
 }
 
 impl World {
     /// A world in which no device has said anything.
     pub(crate) fn new(fleet: Arc<Fleet>) -> Self {
         let count = fleet.device_count();
-        let islands = (0..u32::try_from(count).unwrap_or(u32::MAX)).map(DeviceId).collect();
+        let alone: Vec<DeviceId> = (0..).map(DeviceId).take(count).collect();
+        let mut cables = vec![BTreeMap::new(); count];
+        for [one, other] in fleet.cables() {
+            cables[one.0.index()].insert(one.1, other);
+            cables[other.0.index()].insert(other.1, one);
+        }
         let mut macs = vec![BTreeMap::new(); count];
         for (device, port, mac) in fleet.interfaces() {
             macs[device.index()].insert(port, mac);
@@ -70,7 +80,9 @@ impl World {
         for device in fleet.devices() {
             judges_cables[device.index()] = fleet.judges_cables(device);
         }
-        Self { fleet, devices: vec![Device::default(); count], macs, judges_cables, islands }
+        let (underlay, evpn) = (alone.clone(), alone);
+        let devices = vec![Device::default(); count];
+        Self { fleet, devices, macs, judges_cables, cables, underlay, evpn }
     }
 
     /// Whether this may be the Ethernet address of what is behind this port.
@@ -119,100 +131,6 @@ impl World {
             }
         }
         None
-    }
-
-    /// P4: the bridged way between two spots.
-    fn bridged(&self, from: Spot<'_>, to: Spot<'_>) -> Option<(Way, Option<Tunnel>)> {
-        if from.device == to.device {
-            return (from.bridge == to.bridge).then_some((Way::BridgedLocal, None));
-        }
-        let (own, landing) = (segment(from)?, segment(to)?);
-        joined(from, &Scope::Segment(own), to, &Scope::Segment(landing))?;
-        let tunnel = Tunnel { own, landing };
-        self.stands(from, to, tunnel).then_some((Way::BridgedRemote, Some(tunnel)))
-    }
-
-    /// P4: the routed way of a frame to this address. What a VRF reaches by a line of its own goes
-    /// only where that line says.
-    pub(crate) fn routed(
-        &self,
-        from: Spot<'_>,
-        to: Spot<'_>,
-        address: Ipv4Addr,
-    ) -> Option<(Way, Option<Tunnel>)> {
-        let here = from.device == to.device;
-        if !has_gateway(from) || (here && from.bridge == to.bridge) {
-            return None;
-        }
-        let (ours, theirs) = (vrf(from)?, vrf(to)?);
-        let mut reaches = from.facts.reaches(ours, address).peekable();
-        let is_reached = reaches.peek().is_some();
-        if here && !is_reached {
-            return self.knows_locally(from, to).then_some((Way::RoutedLocal, None));
-        }
-        let (own, landing) = (self.vrf_vni(from, ours)?, self.vrf_vni(to, theirs)?);
-        let lands = if is_reached {
-            let vtep = to.facts.tunnel_from(landing);
-            reaches.any(|(at, vni, _)| Some(at) == vtep && vni == landing)
-        } else {
-            // Linux sends what it learnt in the VNI of the VRF that learnt it.
-            let lands = own == landing || self.is_switch(from.device);
-            let scopes = (Scope::Vrf(ours.clone()), Scope::Vrf(theirs.clone()));
-            lands
-                && joined(from, &scopes.0, to, &scopes.1).is_some()
-                && self.is_told(from, ours, to, address)
-        };
-        if here {
-            return lands.then_some((Way::RoutedLocal, None));
-        }
-        let tunnel = Tunnel { own, landing };
-        (lands && self.stands(from, to, tunnel)).then_some((Way::RoutedRemote, Some(tunnel)))
-    }
-
-    /// Whether what the receiver's device tells of this address leads to it. FRR tells the address
-    /// by its segment's tunnel, which comes before the network's route; and nobody takes a route to
-    /// a network that is its own.
-    fn is_told(&self, from: Spot<'_>, vrf: &VrfName, to: Spot<'_>, address: Ipv4Addr) -> bool {
-        let tunnel = segment(to).filter(|vni| to.facts.ends(*vni));
-        let way = tunnel.and_then(|vni| to.facts.tunnel_from(vni));
-        if self.is_switch(to.device) || way.is_some_and(|way| to.facts.announced(way)) {
-            return true;
-        }
-        let is_astray = way.is_some_and(|way| {
-            let mut devices = self.devices.iter();
-            !from.facts.announced(way) && devices.any(|other| other.announced(way))
-        });
-        !is_astray && !from.facts.is_connected(vrf, address)
-    }
-
-    /// Whether a VRF of a device knows the routes of another one of the same device. On Linux each
-    /// is a world of its own.
-    fn knows_locally(&self, from: Spot<'_>, to: Spot<'_>) -> bool {
-        let (Some(ours), Some(theirs)) = (vrf(from), vrf(to)) else {
-            return false;
-        };
-        ours == theirs
-            || (self.is_switch(from.device)
-                && joined(from, &Scope::Vrf(ours.clone()), to, &Scope::Vrf(theirs.clone()))
-                    .is_some())
-    }
-
-    /// The VNI of a VRF's routed traffic. On Linux, routing and tunnel device must agree about it.
-    fn vrf_vni(&self, spot: Spot<'_>, vrf: &VrfName) -> Option<Vni> {
-        let lines = spot.facts.vrfs.get(vrf)?;
-        let vni = lines.vni.first()?;
-        let agreed = self.is_switch(spot.device) || lines.tunnels.values().any(|held| held == vni);
-        agreed.then_some(*vni)
-    }
-
-    /// P5 and P6: whether a tunnel stands between the two.
-    fn stands(&self, from: Spot<'_>, to: Spot<'_>, Tunnel { own, landing }: Tunnel) -> bool {
-        let announced = |facts: &Device, vni: Vni| {
-            facts.ends(vni) && facts.tunnel_from(vni).is_some_and(|at| facts.announced(at))
-        };
-        self.islands[from.device.index()] == self.islands[to.device.index()]
-            && announced(from.facts, own)
-            && announced(to.facts, landing)
     }
 
     /// P2 and P3: the addresses a port can send from, with the tag each of them gets. A packet
@@ -480,7 +398,7 @@ pub(crate) fn vrf<'a>(spot: Spot<'a>) -> Option<&'a VrfName> {
     spot.facts.bridges.get(spot.bridge)?.vrf.first()
 }
 
-fn has_gateway(spot: Spot<'_>) -> bool {
+pub(crate) fn has_gateway(spot: Spot<'_>) -> bool {
     spot.facts.bridges.get(spot.bridge).is_some_and(|lines| !lines.gateway.is_empty())
 }
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use model::{
-    Artifact, Asn, DeviceId, Dialect, Fleet, Generation, Owners, Part, PartText, Pod, PodId, Port,
-    Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchRole, Vtep,
+    Artifact, Asn, DeviceId, Dialect, Fleet, Generation, Link, LinkEnd, Owners, Part, PartText,
+    Pod, PodId, Port, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId, SwitchRole, Vtep,
 };
 
 /// Judges the world in which `from` became `to` on a device, and shows every finding with the
@@ -234,9 +234,9 @@ fn a_session_that_only_one_side_names_severs_what_crosses_it() {
               leaf-2 nxos:43  match connected-endpoints vrf t1 ipv4 10.0.0.3/32
               leaf-2 nxos:45  switchport access vlan 17
               leaf-2 nxos:47  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
-            half-session: spine: neighbour 172.16.0.2 does not name this device back, or not alike
+            half-session: spine: neighbour 172.16.0.2 does not name this device back, or not alike, or is not at the other end of the cable
               spine nxos:11  remote-as 65002
-            half-session: leaf-2: neighbour 172.16.0.3 does not name this device back, or not alike
+            half-session: leaf-2: neighbour 172.16.0.3 does not name this device back, or not alike, or is not at the other end of the cable
               leaf-2 nxos:16  remote-as 65101
         "#]],
     );
@@ -338,8 +338,19 @@ fn fleet() -> Fleet {
             switch("leaf-2", SwitchRole::Leaf, 2, 65002),
             switch("spine", SwitchRole::Spine, 9, 65100),
         ],
+        links: vec![link(0, 1), link(1, 2)],
         ..Fleet::default()
     }
+}
+
+/// The cable between a leaf and a port of the spine.
+fn link(leaf: u32, port: u8) -> Link {
+    let end = |switch, port, last| LinkEnd {
+        switch: SwitchId(switch),
+        port: Port::Ethernet(port),
+        address: Ipv4Addr::new(172, 16, 0, last),
+    };
+    Link { a: end(leaf, 33, 2 * port - 2), b: end(2, port.into(), 2 * port - 1) }
 }
 
 fn owners() -> Owners {

@@ -4,68 +4,112 @@ use std::collections::BTreeSet;
 
 use model::Dialect;
 use observe::{Asked, Found, Place, Spaces};
+use read::Difference;
 
-use crate::linux::{at, differences};
+use crate::linux::{at, differences, text};
 use crate::{NodeError, Sent};
 
 /// How a node was before a change.
 pub(crate) struct Before {
     pub(crate) found: Found,
-    /// The dialects in which it held something else.
+    /// The dialects in which it held something else, as far as that is known.
     pub(crate) differing: BTreeSet<Dialect>,
-    /// What FRR held; none if VRFs come or go, because it then changes by itself.
-    pub(crate) frr: Option<String>,
+    pub(crate) frr: Frr,
+}
+
+/// What FRR holds.
+pub(crate) enum Frr {
+    /// It was asked, and is heard when it matters: there is enough to do meanwhile.
+    Asked(Asked),
+    Held(String),
+    /// VRFs come or go, so that it changes by itself; or nobody asked.
+    Changing,
 }
 
 impl Before {
-    /// Compares all that was sent with what the node holds.
+    /// Compares all that was sent with what the node holds. FRR is waited for only if nothing else
+    /// differs.
     pub(crate) fn of(place: &Place, spaces: &mut Spaces, sent: &Sent) -> Result<Self, NodeError> {
-        let dialects: Vec<Dialect> = sent.texts.iter().map(|(dialect, _)| *dialect).collect();
-        let (found, held) = look(place, spaces, &dialects)?;
-        let mut before = Self { found, differing: BTreeSet::new(), frr: None };
-        let mut vrfs_stay = true;
-        for ((dialect, text), (_, held)) in sent.texts.iter().zip(held) {
-            let left = differences(*dialect, text, &held);
-            vrfs_stay &= !left.iter().any(|difference| difference.statement.starts_with("vrf "));
+        let speaks_frr = sent.texts.iter().any(|(dialect, _)| *dialect == Dialect::Frr);
+        let asked = ask(place, speaks_frr)?;
+        let found = spaces.look().map_err(at("look at the node"))?;
+        let mut before = Self { found, differing: BTreeSet::new(), frr: Frr::of(asked) };
+        for (dialect, text) in sent.texts.iter().filter(|(dialect, _)| *dialect != Dialect::Frr) {
+            let left = differences(*dialect, text, &said(*dialect, place, &before.found)?);
             if !left.is_empty() {
                 before.differing.insert(*dialect);
             }
-            if *dialect == Dialect::Frr {
-                before.frr = Some(held);
+            if has_vrf(&left) {
+                before.frr = Frr::Changing;
             }
         }
-        before.frr.take_if(|_| !vrfs_stay);
+        if before.differing.is_empty() && before.frr.differs(text(sent, Dialect::Frr))? {
+            before.differing.insert(Dialect::Frr);
+        }
         Ok(before)
     }
 }
 
-/// Looks at a node, and says what it holds in the words of these dialects. The routing daemons are
-/// asked first and heard last: they answer while the kernel is looked at.
-pub(crate) fn look(
+impl Frr {
+    fn of(asked: Option<Asked>) -> Self {
+        asked.map_or(Self::Changing, Self::Asked)
+    }
+
+    /// What it held, if that can be relied on.
+    pub(crate) fn held(&mut self, sent: &str) -> Result<Option<&str>, NodeError> {
+        if let Self::Asked(_) = self {
+            self.differs(sent)?;
+        }
+        match self {
+            Self::Held(held) => Ok(Some(held)),
+            Self::Asked(_) | Self::Changing => Ok(None),
+        }
+    }
+
+    /// Hears what it holds, if it was asked, and says whether that is something else.
+    fn differs(&mut self, sent: &str) -> Result<bool, NodeError> {
+        let Self::Asked(asked) = std::mem::replace(self, Self::Changing) else { return Ok(false) };
+        let held = asked.heard().map_err(at("ask FRR"))?;
+        let left = differences(Dialect::Frr, sent, &held);
+        if !has_vrf(&left) {
+            *self = Self::Held(held);
+        }
+        Ok(!left.is_empty())
+    }
+}
+
+fn has_vrf(left: &[Difference]) -> bool {
+    left.iter().any(|difference| difference.statement.starts_with("vrf "))
+}
+
+/// What a node holds in the words of these dialects. The routing daemons are asked first and heard
+/// last: they answer while the kernel is looked at.
+pub(crate) fn held(
     place: &Place,
     spaces: &mut Spaces,
     dialects: &[Dialect],
-) -> Result<(Found, Vec<(Dialect, String)>), NodeError> {
-    let asked = dialects.contains(&Dialect::Frr).then(|| Asked::of(&place.frr));
-    let mut asked = asked.transpose().map_err(at("ask FRR"))?;
+) -> Result<Vec<(Dialect, String)>, NodeError> {
+    let asked = ask(place, dialects.contains(&Dialect::Frr))?;
     let found = spaces.look().map_err(at("look at the node"))?;
-    let mut held = Vec::new();
-    for dialect in dialects {
-        let text = match dialect {
-            Dialect::Linux => found.linux(),
-            Dialect::Table => table(place, &found)?,
-            Dialect::Frr => match asked.take() {
-                Some(asked) => asked.heard().map_err(at("ask FRR"))?,
-                None => String::new(),
-            },
-            _ => String::new(),
-        };
-        held.push((*dialect, text));
+    let texts = dialects.iter().map(|dialect| Ok((*dialect, said(*dialect, place, &found)?)));
+    let mut held: Vec<(Dialect, String)> = texts.collect::<Result<_, NodeError>>()?;
+    if let Some(asked) = asked {
+        let heard = asked.heard().map_err(at("ask FRR"))?;
+        let of_frr = held.iter_mut().filter(|(dialect, _)| *dialect == Dialect::Frr);
+        of_frr.for_each(|(_, text)| text.clone_from(&heard));
     }
-    Ok((found, held))
+    Ok(held)
 }
 
-/// What the packet program holds.
-fn table(place: &Place, found: &Found) -> Result<String, NodeError> {
-    Ok(found.table(place).map_err(at("read the table"))?.unwrap_or_default())
+fn ask(place: &Place, is_there: bool) -> Result<Option<Asked>, NodeError> {
+    is_there.then(|| Asked::of(&place.frr)).transpose().map_err(at("ask FRR"))
+}
+
+/// What was found, in the words of this dialect. What FRR holds it says itself.
+fn said(dialect: Dialect, place: &Place, found: &Found) -> Result<String, NodeError> {
+    match dialect {
+        Dialect::Linux => Ok(found.linux()),
+        Dialect::Table => Ok(found.table(place).map_err(at("read the table"))?.unwrap_or_default()),
+        _ => Ok(String::new()),
+    }
 }

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use model::Dialect;
-use observe::{Refusal, Vty, VtyTrouble};
+use observe::{Asked, Refusal, Vty, VtyTrouble};
 use read::Difference;
 
 /// What a BGP instance says of EVPN.
@@ -64,20 +64,52 @@ pub(crate) fn hold_instead(
     }
 }
 
-/// Whether all that FRR lacks are segments, of VNIs that have no tunnel yet, and nothing is too
-/// much.
-pub(crate) fn only_adds_segments(
-    sent: &str,
-    held: &str,
-    has_tunnel: &dyn Fn(&str) -> bool,
-) -> bool {
+/// FRR was told of segments and asked what it holds then. It answers while other things are done.
+pub(crate) struct Telling(Asked);
+
+impl Telling {
+    /// Tells FRR of segments, if they are all that it lacks, their VNIs have no tunnel yet, and
+    /// nothing is too much.
+    pub(crate) fn begin(
+        folder: &Path,
+        sent: &str,
+        held: &str,
+        has_tunnel: &dyn Fn(&str) -> bool,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<Option<Self>, Trouble> {
+        let left = differences(sent, held);
+        if !only_adds_segments(&left, has_tunnel) {
+            return Ok(None);
+        }
+        step("tell FRR of segments");
+        let mut sessions = Sessions::open(folder)?;
+        sessions.0.iter_mut().for_each(|session| session.waits = false);
+        for difference in &left {
+            step(&format!("tell FRR: {}", difference.statement));
+            sessions.say(difference)?;
+        }
+        Ok(Some(Self(Asked::through(sessions.close()?)?)))
+    }
+
+    /// Hears what FRR holds now, and tells it what it still lacks.
+    pub(crate) fn end(
+        self,
+        folder: &Path,
+        sent: &str,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<Held, Trouble> {
+        let became = hold_instead(folder, sent, &self.0.heard()?, step)?;
+        Ok(Held { changed: true, ..became })
+    }
+}
+
+fn only_adds_segments(left: &[Difference], has_tunnel: &dyn Fn(&str) -> bool) -> bool {
     let is_of_segment = |difference: &Difference| {
         let path = path(difference);
         let vni = path.get(2).and_then(|statement| statement.strip_prefix("vni "));
         let in_evpn = path.get(1) == Some(&EVPN);
         difference.is_missing && in_evpn && vni.is_some_and(|vni| !has_tunnel(vni))
     };
-    let left = differences(sent, held);
     !left.is_empty() && left.iter().all(is_of_segment)
 }
 
@@ -124,7 +156,7 @@ fn change(
         step(&format!("tell FRR: {}", difference.statement));
         sessions.say(difference)?;
     }
-    sessions.close()
+    sessions.close().map(drop)
 }
 
 /// Waits until zebra knows all these VRFs: links that come into a namespace before are understood
@@ -313,20 +345,23 @@ struct Session {
     vty: Vty,
     /// Whether it is in configuration mode: a daemon that has nothing to change is not bothered.
     configures: bool,
+    /// Whether it waits for the answer to each command. Otherwise a refusal is heard at the end.
+    waits: bool,
     at: Vec<String>,
 }
 
 impl Sessions {
     fn open(folder: &Path) -> Result<Self, Trouble> {
-        let session = |vty| Session { vty, configures: false, at: Vec::new() };
+        let session = |vty| Session { vty, configures: false, waits: true, at: Vec::new() };
         Ok(Self(Vty::open_all(folder)?.into_iter().map(session).collect()))
     }
 
-    fn close(self) -> Result<(), Trouble> {
-        for mut session in self.0.into_iter().filter(|session| session.configures) {
-            session.vty.say("end")?;
+    /// Ends the configuration, and gives the conversations.
+    fn close(mut self) -> Result<Vec<Vty>, Trouble> {
+        for session in self.0.iter_mut().filter(|session| session.configures) {
+            session.tell("end")?;
         }
-        Ok(())
+        Ok(self.0.into_iter().map(|session| session.vty).collect())
     }
 
     /// Says what is missing to the daemon it belongs to, or to all.
@@ -451,11 +486,11 @@ impl Sessions {
 impl Session {
     fn say(&mut self, blocks: &[String], statement: &str) -> Result<(), VtyTrouble> {
         if !self.configures {
-            self.vty.say("configure terminal")?;
+            self.tell("configure terminal")?;
             self.configures = true;
         }
         self.go(blocks)?;
-        self.vty.say(statement)?;
+        self.tell(statement)?;
         if is_block(blocks, statement) {
             self.at.push(statement.into());
         }
@@ -466,14 +501,18 @@ impl Session {
     fn go(&mut self, blocks: &[String]) -> Result<(), VtyTrouble> {
         let shared = self.at.iter().zip(blocks).take_while(|(here, there)| here == there).count();
         while self.at.len() > shared {
-            self.vty.say("exit")?;
+            self.tell("exit")?;
             self.at.pop();
         }
         for block in &blocks[shared..] {
-            self.vty.say(block)?;
+            self.tell(block)?;
             self.at.push(block.clone());
         }
         Ok(())
+    }
+
+    fn tell(&mut self, command: &str) -> Result<(), VtyTrouble> {
+        if self.waits { self.vty.say(command).map(drop) } else { self.vty.send(command) }
     }
 }
 
@@ -495,7 +534,8 @@ exit
 
     fn check(sent: &str, only_adds: bool) {
         let has_tunnel = |vni: &str| vni == "100017";
-        assert_eq!(only_adds_segments(sent, HELD, &has_tunnel), only_adds, "{sent}");
+        let left = differences(sent, HELD);
+        assert_eq!(only_adds_segments(&left, &has_tunnel), only_adds, "{sent}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod putting;
 mod queues;
 mod requests;
 mod scrub;
+mod slots;
 mod state;
 mod vrf;
 

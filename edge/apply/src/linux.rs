@@ -11,8 +11,9 @@ use model::{Dialect, Generation};
 use observe::{Found, Place, Spaces, Trouble};
 use read::Difference;
 
-use crate::before::{self, Before};
+use crate::before::{self, Before, Frr};
 use crate::change::{Change, vrf_of};
+use crate::frr::Telling;
 use crate::line::{Extra, Line};
 use crate::putting::{Putting, numbers, put};
 use crate::state::State;
@@ -86,7 +87,7 @@ impl Node for Linux {
             Some(sent) => sent.texts.iter().map(|(dialect, _)| *dialect).collect(),
             None => vec![Dialect::Frr, Dialect::Linux, Dialect::Table],
         };
-        before::look(&self.place, &mut self.spaces, &dialects).map(|(_, held)| held)
+        before::held(&self.place, &mut self.spaces, &dialects)
     }
 
     fn sent(&self) -> Option<&Sent> {
@@ -115,23 +116,22 @@ impl Node for Linux {
         self.after = None;
         self.was_interrupted = self.state.sent().is_some() && !self.state.is_complete();
         let before = self.begin(sent)?;
-        let outcome = |dialect| match before.differing.contains(&dialect) {
-            true => Outcome::Held,
-            false => Outcome::Unchanged,
-        };
-        let outcomes = dialects().map(|dialect| (dialect, outcome(dialect))).collect();
         if before.differing.is_empty() && !self.was_interrupted {
             if !self.state.is_complete() {
                 self.state.complete()?;
             }
-            return Ok(outcomes);
+            return Ok(dialects().map(|dialect| (dialect, Outcome::Unchanged)).collect());
         }
         step("mark as incomplete");
         self.state.begin(sent)?;
-        self.make_so(sent, before, step)?;
+        let differing = self.make_so(sent, before, step)?;
         step("mark as complete");
         self.state.complete()?;
-        Ok(outcomes)
+        let outcome = |dialect| match differing.contains(&dialect) {
+            true => Outcome::Held,
+            false => Outcome::Unchanged,
+        };
+        Ok(dialects().map(|dialect| (dialect, outcome(dialect))).collect())
     }
 
     fn start(&mut self, generation: Generation) -> Result<(), NodeError> {
@@ -205,14 +205,14 @@ impl Linux {
         })
     }
 
-    /// Deny first, allow last; ports stay down.
+    /// Deny first, allow last; ports stay down. Gives the dialects in which it held something else.
     fn make_so(
         &mut self,
         sent: &Sent,
         before: Before,
         step: &mut dyn FnMut(&str),
-    ) -> Result<(), NodeError> {
-        let Before { found: before, differing, frr } = before;
+    ) -> Result<BTreeSet<Dialect>, NodeError> {
+        let Before { found: before, mut differing, frr } = before;
         let has = |dialect| sent.texts.iter().any(|(spoken, _)| *spoken == dialect);
         let linux = text(sent, Dialect::Linux);
         let wanted = wanted(linux)?;
@@ -243,17 +243,21 @@ impl Linux {
         if linked.is_err() {
             self.kernel = None; // the table may have made room by programs that nobody took over
         }
-        let (Linked { fresh, found }, frr, became) = linked?;
+        let (Linked { fresh, found }, mut frr, became) = linked?;
         let found = found.unwrap_or(before);
         if has(Dialect::Frr) && (differing.contains(&Dialect::Frr) || has(Dialect::Linux)) {
             let became = match became {
                 Some(became) => became,
                 None => {
                     step("tell FRR");
-                    let became = self.tell_frr(text(sent, Dialect::Frr), frr.as_deref(), step);
+                    let text = text(sent, Dialect::Frr);
+                    let became = self.tell_frr(text, frr.held(text)?, step);
                     became.map_err(|error| NodeError::at("tell FRR", &*error))?
                 }
             };
+            if became.changed {
+                differing.insert(Dialect::Frr);
+            }
             // The daemons hear of neighbours when those change, and forget what came before they
             // knew its segment. Neighbours that they know are left alone: their routes would flap.
             let forgot = became.forgot || self.was_interrupted;
@@ -272,7 +276,7 @@ impl Linux {
             self.end_vrfs(linux, step)?;
         }
         self.after = Some(found);
-        Ok(())
+        Ok(differing)
     }
 
     /// Makes FRR hold this. A daemon that missed how a VRF lost its VNI, because the namespace was
@@ -319,8 +323,7 @@ impl Linux {
                 }
                 return Ok(linked);
             }
-            linked.fresh.extend(new_neighbours(&left).map(str::to_owned));
-            self.round(&left, way, found, step)?;
+            self.round(&left, way, found, &mut linked.fresh, step)?;
             linked.found = Some(self.look()?);
         }
         left.retain(|difference| !is_later(difference));
@@ -331,17 +334,17 @@ impl Linux {
         Err(NodeError { step: "look again".into(), said: first.unwrap_or_default() })
     }
 
+    /// Undoes what is too much, and does what is missing then: a bridge that goes leaves its ports
+    /// and their neighbours behind. The bridges that get new neighbours are added to the `fresh`.
     fn round(
         &mut self,
         left: &[Difference],
         way: &mut Way<'_, '_>,
         found: &Found,
+        fresh: &mut BTreeSet<String>,
         step: &mut dyn FnMut(&str),
     ) -> Result<(), NodeError> {
         let wanted = way.wanted;
-        let missing = left.iter().filter(|difference| difference.is_missing);
-        let missing: Vec<Line<'_>> =
-            missing.map(|difference| line(&difference.statement)).collect::<Result<_, _>>()?;
         let extras = left.iter().filter(|difference| !difference.is_missing);
         let stays = |name: &str| is_at_home(name, wanted, found);
         let extras = extras.filter(|extra| !is_mended(&extra.statement, left, &stays));
@@ -351,13 +354,19 @@ impl Linux {
             step("undo what is too much");
             self.change(found, wanted, "undo what is too much", |change| change.undo(&extras))?;
         }
-        let gone;
-        let found = if extras.is_empty() {
-            found
+        let undone;
+        let (found, left) = if extras.is_empty() {
+            (found, left)
         } else {
-            gone = self.look()?;
-            &gone
+            let found = self.look()?;
+            let text = text(way.sent, Dialect::Linux);
+            undone = (differences(Dialect::Linux, text, &found.linux()), found);
+            (&undone.1, undone.0.as_slice())
         };
+        fresh.extend(new_neighbours(left).map(str::to_owned));
+        let missing = left.iter().filter(|difference| difference.is_missing);
+        let missing: Vec<Line<'_>> =
+            missing.map(|difference| line(&difference.statement)).collect::<Result<_, _>>()?;
         if missing.iter().any(|line| matches!(line, Line::Vrf { .. })) {
             step("make VRFs");
             let mut made = Vec::new();
@@ -370,11 +379,15 @@ impl Linux {
         if missing.is_empty() {
             return Ok(());
         }
+        let telling = self.tell_of_segments(way, found, step)?;
         step("make bridges and tunnels");
         self.change(found, wanted, "make bridges and tunnels", |change| {
             change.make_links(&missing)
         })?;
-        self.tell_of_segments(way, found, step)?;
+        if let Some(telling) = telling {
+            let became = telling.end(&self.place.frr, text(way.sent, Dialect::Frr), step);
+            way.told = Some(became.map_err(at("tell FRR of segments"))?);
+        }
         // From here on something is let through.
         way.putting.end(&mut self.kernel)?;
         step("bring ports");
@@ -413,22 +426,18 @@ impl Linux {
     /// announce them with targets of its own making first. A segment without a tunnel lets nothing
     /// through, so that this need not wait for the table.
     fn tell_of_segments(
-        &mut self,
+        &self,
         way: &mut Way<'_, '_>,
         found: &Found,
         step: &mut dyn FnMut(&str),
-    ) -> Result<(), NodeError> {
-        let Some(held) = way.frr.take() else { return Ok(()) };
+    ) -> Result<Option<Telling>, NodeError> {
         let text = text(way.sent, Dialect::Frr);
+        let Some(held) = way.frr.held(text)?.filter(|_| way.told.is_none()) else {
+            return Ok(None);
+        };
         let has_tunnel = |vni: &str| found.interface(&format!("vx{vni}")).is_some();
-        if !frr::only_adds_segments(text, &held, &has_tunnel) {
-            way.frr = Some(held);
-            return Ok(());
-        }
-        step("tell FRR of segments");
-        let became = frr::hold_instead(&self.place.frr, text, &held, step);
-        way.told = Some(became.map_err(|error| NodeError::at("tell FRR of segments", &error))?);
-        Ok(())
+        Telling::begin(&self.place.frr, text, held, &has_tunnel, step)
+            .map_err(at("tell FRR of segments"))
     }
 
     /// Links that come into a VRF before FRR knows it, and its VNI, are understood by half.
@@ -498,8 +507,8 @@ struct Way<'a, 'scope> {
     sent: &'a Sent,
     wanted: &'a [Line<'a>],
     putting: Putting<'scope>,
-    /// What FRR is known to hold.
-    frr: Option<String>,
+    /// What FRR held before.
+    frr: Frr,
     /// What became of FRR, if it was told already.
     told: Option<frr::Held>,
 }

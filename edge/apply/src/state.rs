@@ -1,22 +1,23 @@
 //! What a node was sent, written down before anything is done about it.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use model::{Dialect, Generation};
 use serde::{Deserialize, Serialize};
 
+use crate::slots::{Slots, failed};
 use crate::{NodeError, Sent};
 
 /// The folder where it is written down.
 pub(crate) struct State {
     folder: PathBuf,
+    slots: Slots,
     sent: Option<Sent>,
     is_complete: bool,
 }
 
-/// As it stands in the file.
+/// As it is written down.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     generation: u64,
@@ -26,17 +27,11 @@ struct Stored {
 impl State {
     pub(crate) fn open(folder: &Path) -> Result<Self, NodeError> {
         fs::create_dir_all(folder).map_err(failed(folder))?;
-        let path = folder.join("sent.json");
-        let sent = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            bytes => {
-                let bytes = bytes.map_err(failed(&path))?;
-                let stored: Stored = serde_json::from_slice(&bytes)
-                    .map_err(|error| failed(&path)(io::Error::other(error)))?;
-                Some(stored.sent())
-            }
-        };
-        let mut state = Self { folder: folder.into(), sent, is_complete: false };
+        let (slots, written) = Slots::open(folder)?;
+        let stored = written.map(|bytes| serde_json::from_slice::<Stored>(&bytes)).transpose();
+        let stored = stored.map_err(|error| failed(folder)(error.into()))?;
+        let sent = stored.map(Stored::sent);
+        let mut state = Self { folder: folder.into(), slots, sent, is_complete: false };
         state.is_complete = state.mark().is_some_and(|mark| mark.exists());
         Ok(state)
     }
@@ -50,7 +45,7 @@ impl State {
         self.is_complete
     }
 
-    /// Writes it down so that no crash can lose it: the file is whole or is the one before.
+    /// Writes it down so that no crash can lose it: it is whole, or what was sent before is.
     pub(crate) fn begin(&mut self, sent: &Sent) -> Result<(), NodeError> {
         let _ = self.mark().map(fs::remove_file); // it may not be there
         self.is_complete = false;
@@ -60,15 +55,9 @@ impl State {
         let texts = sent.texts.iter();
         let texts = texts.map(|(dialect, text)| (dialect.as_str().to_owned(), text.clone()));
         let stored = Stored { generation: sent.generation.0, texts: texts.collect() };
-        let [path, next] = ["sent.json", "sent.next"].map(|name| self.folder.join(name));
-        let written = || {
-            let mut file = File::create(&next)?;
-            file.write_all(&serde_json::to_vec(&stored).map_err(io::Error::other)?)?;
-            file.sync_data()?;
-            fs::rename(&next, &path)?;
-            File::open(&self.folder)?.sync_all()
-        };
-        written().map_err(failed(&path))?;
+        let bytes =
+            serde_json::to_vec(&stored).map_err(|error| failed(&self.folder)(error.into()))?;
+        self.slots.write(&bytes)?;
         self.sent = Some(sent.clone());
         Ok(())
     }
@@ -93,12 +82,5 @@ impl Stored {
         let texts = self.texts.into_iter();
         let texts = texts.filter_map(|(name, text)| named(&name).map(|dialect| (dialect, text)));
         Sent { generation: Generation(self.generation), texts: texts.collect() }
-    }
-}
-
-fn failed(path: &Path) -> impl Fn(io::Error) -> NodeError {
-    move |error| NodeError {
-        step: "write down what was sent".into(),
-        said: format!("{}: {error}", path.display()),
     }
 }

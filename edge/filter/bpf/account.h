@@ -5,6 +5,8 @@
 #include "rule.h"
 
 #define QUANTUM 16384
+#define LARGEST 65536 // bytes of a frame
+#define CPUS 1024ull // at most
 #define TENANTS 8192
 #define PORTS 16384
 
@@ -103,11 +105,19 @@ INLINE u64 cost(u64 bytes, u64 rate_bps)
 	return bytes * 128000000000ull / rate_bps;
 }
 
-INLINE void take(u64 *word, u64 now, u64 burst, u64 cost)
+// Whether more was taken than is earned. What is further ahead than all CPUs together can have taken
+// was taken at a lower rate, perhaps by the job before in this slot: nobody has to wait for that.
+INLINE u32 is_spent(u64 word, u64 now, u64 rate_bps)
 {
-	u64 old = *word, least = now - burst, base = old < least ? least : old;
-	if (__sync_val_compare_and_swap(word, old, base + cost) != old)
-		__sync_fetch_and_add(word, cost);
+	return word > now && word - now <= cost((QUANTUM + LARGEST) * CPUS, rate_bps);
+}
+
+INLINE void take(u64 *word, u64 now, u64 burst, u64 bytes, u64 rate_bps)
+{
+	u64 old = *word, least = now - burst, taken = cost(bytes, rate_bps);
+	u64 base = old < least || (old > now && !is_spent(old, now, rate_bps)) ? least : old;
+	if (__sync_val_compare_and_swap(word, old, base + taken) != old)
+		__sync_fetch_and_add(word, taken);
 }
 
 // How many bytes are taken at once: about a tenth of a millisecond of the lowest rate.
@@ -136,19 +146,20 @@ static __noinline u32 refill(struct counts *c, const struct port *port, const st
 	u64 now = bpf_ktime_get_ns() << 4, guarantee = space->guarantee_bps;
 	u64 ceiling = space->ceiling_bps, of_job = port->ceiling_bps;
 	u64 bytes = quantum(ceiling, of_job, link_bps) - c->credit;
-	if ((ceiling && tenant->ceiling > now) || (of_job && job->ceiling > now))
+	if ((ceiling && is_spent(tenant->ceiling, now, ceiling)) ||
+	    (of_job && is_spent(job->ceiling, now, of_job)))
 		return 0;
-	u32 guaranteed = guarantee && tenant->guarantee <= now;
-	if (link_bps && !guaranteed && link->ceiling > now)
+	u32 guaranteed = guarantee && !is_spent(tenant->guarantee, now, guarantee);
+	if (link_bps && !guaranteed && is_spent(link->ceiling, now, link_bps))
 		return 0;
 	if (ceiling)
-		take(&tenant->ceiling, now, burst, cost(bytes, ceiling));
+		take(&tenant->ceiling, now, burst, bytes, ceiling);
 	if (of_job)
-		take(&job->ceiling, now, burst, cost(bytes, of_job));
+		take(&job->ceiling, now, burst, bytes, of_job);
 	if (guaranteed)
-		take(&tenant->guarantee, now, burst, cost(bytes, guarantee));
+		take(&tenant->guarantee, now, burst, bytes, guarantee);
 	if (link_bps)
-		take(&link->ceiling, now, burst, cost(bytes, link_bps));
+		take(&link->ceiling, now, burst, bytes, link_bps);
 	c->credit += bytes;
 	return 1;
 }

@@ -562,8 +562,9 @@ fn mount(place: &Path) -> Result<(), Fault> {
     if !place.starts_with(root) || is_bpf(root) {
         return Ok(());
     }
-    let none: Option<&str> = None;
-    nix::mount::mount(Some("bpf"), root, Some("bpf"), nix::mount::MsFlags::empty(), none)
+    // The kernel would let everybody look around and put things there.
+    let closed = Some("mode=0700");
+    nix::mount::mount(Some("bpf"), root, Some("bpf"), nix::mount::MsFlags::empty(), closed)
         .map_err(|errno| privileged(errno.into()))
 }
 

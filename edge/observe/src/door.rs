@@ -90,19 +90,33 @@ impl Door {
     /// Reads away what was told since, and gives the messages. More than fits is a change as well.
     pub(crate) fn told(&self) -> Result<Vec<Told>, Trouble> {
         let mut told = Vec::new();
-        loop {
-            match self.socket.recv_from_full() {
-                Ok((bytes, _)) => {
-                    for (_, message) in messages(&bytes)? {
-                        told.extend(inner(message));
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(told),
-                Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {
-                    told.push(Told::Other(RouteNetlinkMessage::GetLink(Default::default())));
-                }
-                Err(error) => return Err(Trouble::kernel("tell what changed")(error)),
+        while let Some(bytes) = self.next_told()? {
+            for (_, message) in messages(&bytes)? {
+                told.extend(inner(message));
             }
+            if bytes.is_empty() {
+                told.push(Told::Other(RouteNetlinkMessage::GetLink(Default::default())));
+            }
+        }
+        Ok(told)
+    }
+
+    /// Reads away what was told since, and says whether it was anything.
+    pub(crate) fn was_told(&self) -> Result<bool, Trouble> {
+        let mut any = false;
+        while self.next_told()?.is_some() {
+            any = true;
+        }
+        Ok(any)
+    }
+
+    /// The next bytes that were told; none of them if more was told than fits.
+    fn next_told(&self) -> Result<Option<Vec<u8>>, Trouble> {
+        match self.socket.recv_from_full() {
+            Ok((bytes, _)) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => Ok(Some(Vec::new())),
+            Err(error) => Err(Trouble::kernel("tell what changed")(error)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What FRR's daemons hold, asked over their own sockets: no process is started for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -34,19 +34,21 @@ impl Asked {
 
     /// Asks the daemons whose sockets stand in the folder.
     pub fn of(folder: &Path) -> Result<Self, VtyTrouble> {
-        let mut all = Vty::open_all(folder)?;
-        for vty in &mut all {
-            vty.send(Self::QUESTION).map_err(|source| vty.silent(source))?;
-        }
+        Self::through(Vty::open_all(folder)?)
+    }
+
+    /// Asks in these conversations, after all that was sent in them.
+    pub fn through(mut all: Vec<Vty>) -> Result<Self, VtyTrouble> {
+        all.iter_mut().try_for_each(|vty| vty.send(Self::QUESTION))?;
         Ok(Self(all))
     }
 
-    /// What they answered, as [`frr`] gives it.
+    /// What they answered, as [`frr`] gives it, unless one refused what was sent before.
     pub fn heard(self) -> Result<String, VtyTrouble> {
         let mut text = String::new();
         let mut names = BTreeSet::new();
         for mut vty in self.0 {
-            append(&vty.answer_to(Self::QUESTION)?, &mut names, &mut text);
+            append(&vty.answer()?, &mut names, &mut text);
         }
         Ok(text)
     }
@@ -91,8 +93,8 @@ fn append(said: &str, names: &mut BTreeSet<String>, text: &mut String) {
 pub struct Vty {
     daemon: String,
     stream: UnixStream,
-    /// Commands that were sent before and whose answers nobody has read.
-    unread: usize,
+    /// Commands that were sent and whose answers nobody has read.
+    unread: VecDeque<String>,
 }
 
 impl Vty {
@@ -102,8 +104,8 @@ impl Vty {
         let socket = folder.join(format!("{daemon}.vty"));
         let stream = UnixStream::connect(&socket)
             .map_err(|source| VtyTrouble::at_the_door(daemon, socket, source))?;
-        let mut vty = Self { daemon: daemon.into(), stream, unread: 0 };
-        vty.send("enable").map_err(|source| vty.silent(source))?;
+        let mut vty = Self { daemon: daemon.into(), stream, unread: VecDeque::new() };
+        vty.send("enable")?;
         Ok(vty)
     }
 
@@ -127,42 +129,55 @@ impl Vty {
         &self.daemon
     }
 
-    /// Says a command, and gives the answer if the daemon did as told.
+    /// Says a command, and gives the answer if the daemon did as told, with this and with all that
+    /// was sent before.
     pub fn say(&mut self, command: &str) -> Result<String, VtyTrouble> {
-        self.send(command).map_err(|source| self.silent(source))?;
-        self.answer_to(command)
+        self.send(command)?;
+        self.answer()
     }
 
-    /// The answer to the command that was sent last, if the daemon did as told.
-    fn answer_to(&mut self, command: &str) -> Result<String, VtyTrouble> {
-        let (said, status) = self.hear().map_err(|source| self.silent(source))?;
-        if status == 0 {
-            return Ok(said);
+    /// Sends a command and goes on: whether it was refused is known with the next answer that
+    /// somebody waits for.
+    pub fn send(&mut self, command: &str) -> Result<(), VtyTrouble> {
+        let mut line = Vec::with_capacity(command.len() + 1);
+        line.extend_from_slice(command.as_bytes());
+        line.push(0);
+        self.unread.push_back(command.into());
+        let sent = self.stream.set_write_timeout(Some(PATIENCE));
+        sent.and_then(|()| self.stream.write_all(&line)).map_err(|source| self.silent(source))
+    }
+
+    /// The answer to the command that was sent last, or the first refusal of any.
+    fn answer(&mut self) -> Result<String, VtyTrouble> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut bytes = Vec::new();
+        let mut last = String::new();
+        let mut refused = None;
+        while let Some(command) = self.unread.pop_front() {
+            let (said, status) =
+                self.hear(&mut bytes, deadline).map_err(|source| self.silent(source))?;
+            if status != 0 {
+                let daemon = self.daemon.clone();
+                let said = one_line(&said);
+                refused.get_or_insert(Refusal { daemon, command, said, status });
+            }
+            last = said;
         }
-        let (daemon, command) = (self.daemon.clone(), command.into());
-        let refusal = Refusal { daemon, command, said: one_line(&said), status };
-        Err(VtyTrouble::Refused(refusal))
+        refused.map_or(Ok(last), |refusal| Err(VtyTrouble::Refused(refusal)))
     }
 
     fn silent(&self, source: std::io::Error) -> VtyTrouble {
         VtyTrouble::Silent { daemon: self.daemon.clone(), source }
     }
 
-    fn send(&mut self, command: &str) -> std::io::Result<()> {
-        self.stream.set_write_timeout(Some(PATIENCE))?;
-        let mut line = Vec::with_capacity(command.len() + 1);
-        line.extend_from_slice(command.as_bytes());
-        line.push(0);
-        self.unread += 1;
-        self.stream.write_all(&line)
-    }
-
-    /// The answer to what was sent last. Those before it are passed over.
-    fn hear(&mut self) -> std::io::Result<(String, u8)> {
-        let deadline = Instant::now() + PATIENCE;
-        let mut answer = Vec::new();
+    /// The next answer, and its status. What came of those after it stays with the bytes.
+    fn hear(&mut self, bytes: &mut Vec<u8>, deadline: Instant) -> std::io::Result<(String, u8)> {
         let mut piece = [0; 16_384];
         loop {
+            if let Some((said, status, length)) = first_answer(bytes) {
+                bytes.drain(..length);
+                return Ok((said, status));
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(ErrorKind::TimedOut.into());
@@ -170,16 +185,9 @@ impl Vty {
             self.stream.set_read_timeout(Some(left))?;
             match self.stream.read(&mut piece) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(length) => answer.extend_from_slice(&piece[..length]),
+                Ok(length) => bytes.extend_from_slice(&piece[..length]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
-            }
-            while let Some((said, status, length)) = first_answer(&answer) {
-                self.unread -= 1;
-                if self.unread == 0 {
-                    return Ok((said, status));
-                }
-                answer.drain(..length);
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::link::Interface;
 use crate::{Door, Trouble};
 
 /// Everything of one network namespace that decides where packets go.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) addresses: Vec<Address>,

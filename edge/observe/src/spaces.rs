@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use filter::Kernel;
 use nix::sys::statfs::{FsType, fstatfs};
@@ -13,10 +15,13 @@ use wire::Tables;
 use crate::link::{Interface, Kind};
 use crate::queues::Queues;
 use crate::seen::Seen;
-use crate::{Door, Place, Trouble, own_namespace, run_inside, say};
+use crate::{Door, Place, Trouble, own_namespace, run_inside, say, watch};
 
 /// What a file of a network namespace is on (linux/magic.h).
 const NSFS: FsType = FsType(0x6e73_6673);
+
+/// What was seen is not relied on for longer, whatever the kernel told since.
+const FRESH: Duration = Duration::from_secs(5);
 
 /// The namespaces of one node, each with a socket that is kept open.
 pub struct Spaces {
@@ -30,6 +35,16 @@ struct Space {
     inode: u64,
     namespace: File,
     door: Door,
+    /// What was seen last.
+    sight: Option<Sight>,
+}
+
+/// What was seen in a namespace.
+struct Sight {
+    /// Hears what changed since: it listened before anything was looked at.
+    ear: Door,
+    seen: Arc<Seen>,
+    at: Instant,
 }
 
 impl Spaces {
@@ -64,14 +79,14 @@ impl Spaces {
     /// Looks at all of it.
     pub fn look(&mut self) -> Result<Found, Trouble> {
         self.refresh()?;
-        let own = Seen::through(&mut self.own.door)?;
+        let own = self.own.look()?;
         let queues = Queues::through(&mut self.own.door)?;
         let mut vrfs = Vec::new();
         let mut inodes = BTreeSet::new();
         for (name, space) in &mut self.vrfs {
             // A second name of a namespace is a VRF with nothing of its own.
             let is_first = inodes.insert(space.inode);
-            let seen = if is_first { Seen::through(&mut space.door)? } else { Seen::default() };
+            let seen = if is_first { space.look()? } else { Arc::default() };
             vrfs.push((name.clone(), seen));
         }
         vrfs.sort_by_key(|(name, _)| (number(name).unwrap_or(u16::MAX), name.clone()));
@@ -134,16 +149,35 @@ impl Spaces {
 impl Space {
     fn of(namespace: File, inode: u64) -> Result<Self, Trouble> {
         let door = Door::inside(&namespace)?;
-        Ok(Self { inode, namespace, door })
+        Ok(Self { inode, namespace, door, sight: None })
+    }
+
+    /// What the kernel holds here. It is asked only if it told of anything since it was asked last:
+    /// asking waits for whoever changes interfaces anywhere on the machine. Every word counts, also
+    /// one that no line would say: an entry that was ours may have become the kernel's own.
+    fn look(&mut self) -> Result<Arc<Seen>, Trouble> {
+        let ear = match self.sight.take() {
+            None => watch::ear(&self.namespace)?,
+            Some(sight) => {
+                if !sight.ear.was_told()? && sight.at.elapsed() < FRESH {
+                    return Ok(Arc::clone(&self.sight.insert(sight).seen));
+                }
+                sight.ear
+            }
+        };
+        let at = Instant::now();
+        let seen = Arc::new(Seen::through(&mut self.door)?);
+        self.sight = Some(Sight { ear, seen: Arc::clone(&seen), at });
+        Ok(seen)
     }
 }
 
 /// What was found on a node.
 pub struct Found {
-    pub(crate) own: Seen,
+    pub(crate) own: Arc<Seen>,
     /// Of the uplinks, which are in the node's own namespace.
     pub(crate) queues: Vec<Queues>,
-    pub(crate) vrfs: Vec<(String, Seen)>,
+    pub(crate) vrfs: Vec<(String, Arc<Seen>)>,
     /// Where the packet program stands.
     pub(crate) standing: BTreeSet<Stand>,
 }
@@ -239,8 +273,8 @@ impl Found {
     }
 
     fn all(&self) -> impl Iterator<Item = (Option<&str>, &Seen)> {
-        let vrfs = self.vrfs.iter().map(|(name, seen)| (Some(name.as_str()), seen));
-        std::iter::once((None, &self.own)).chain(vrfs)
+        let vrfs = self.vrfs.iter().map(|(name, seen)| (Some(name.as_str()), &**seen));
+        std::iter::once((None, &*self.own)).chain(vrfs)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tells that something on a node may have changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,10 @@ pub struct Watch {
     place: Place,
     spaces: Spaces,
     doors: BTreeMap<Option<String>, Door>,
+    /// What was seen in each namespace.
+    seen: BTreeMap<Option<String>, Seen>,
+    /// The namespaces that said something since.
+    heard: BTreeSet<Option<String>>,
     polled: Polled,
     next_poll: Instant,
 }
@@ -46,6 +51,8 @@ impl Watch {
             place: place.clone(),
             spaces: Spaces::open(place)?,
             doors: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            heard: BTreeSet::new(),
             polled: Polled::at(place)?,
             next_poll: Instant::now() + EVERY,
         };
@@ -66,9 +73,11 @@ impl Watch {
             if now >= self.next_poll {
                 self.next_poll = now + EVERY;
                 let polled = Polled::at(&self.place)?;
-                let changed = polled != self.polled;
+                let mut changed = polled != self.polled;
                 self.polled = polled;
-                if self.refresh()? || changed {
+                changed |= self.refresh()?;
+                changed |= self.look_again()?;
+                if changed {
                     return Ok(true);
                 }
             }
@@ -89,15 +98,29 @@ impl Watch {
 
     fn listen(&mut self) -> Result<(), Trouble> {
         self.doors.clear();
+        self.seen.clear();
         let vrfs = self.spaces.vrfs().map(|vrf| Some(vrf.to_owned()));
         for vrf in std::iter::once(None).chain(vrfs) {
             if let Some(namespace) = self.spaces.namespace(vrf.as_deref()) {
-                let told = LINK | NEIGHBOUR | QUEUES | ADDRESSES | ROUTES;
-                let door = Door::listening(namespace, told)?;
-                self.doors.insert(vrf, door);
+                self.doors.insert(vrf, ear(namespace)?);
             }
         }
-        Ok(())
+        self.heard = self.doors.keys().cloned().collect();
+        self.look_again().map(drop)
+    }
+
+    /// Looks at namespaces that said something, and says whether anything is otherwise there. What
+    /// goes is told in words that are also said of what the kernel learnt by itself: a neighbour that
+    /// somebody takes away was last seen to fail, like any other.
+    fn look_again(&mut self) -> Result<bool, Trouble> {
+        let mut changed = false;
+        for vrf in std::mem::take(&mut self.heard) {
+            let Some(door) = self.spaces.door(vrf.as_deref()) else { continue };
+            let seen = Seen::through(door)?;
+            changed |= self.seen.get(&vrf) != Some(&seen);
+            self.seen.insert(vrf, seen);
+        }
+        Ok(changed)
     }
 
     /// Waits for the kernel to say something, or until then.
@@ -113,16 +136,24 @@ impl Watch {
         }
     }
 
-    /// Whether something was told that can change what the node holds. What the routing daemons
-    /// and the kernel learn by themselves does not.
-    fn told(&self) -> Result<bool, Trouble> {
+    /// Whether something was told that surely changes what the node holds. What the routing daemons
+    /// and the kernel learn by themselves does not; whether it was that is seen later.
+    fn told(&mut self) -> Result<bool, Trouble> {
         let mut matters = false;
-        for door in self.doors.values() {
+        for (vrf, door) in &self.doors {
             let told = door.told()?;
             matters |= told.iter().any(Seen::knows);
+            if !told.is_empty() {
+                self.heard.insert(vrf.clone());
+            }
         }
         Ok(matters)
     }
+}
+
+/// Hears of every change in a namespace that can change what is seen there.
+pub(crate) fn ear(namespace: &File) -> Result<Door, Trouble> {
+    Door::listening(namespace, LINK | NEIGHBOUR | QUEUES | ADDRESSES | ROUTES)
 }
 
 impl Polled {

@@ -56,6 +56,24 @@ fn what_every_daemon_says_stands_there_once_and_blocks_of_each_follow() {
 }
 
 #[test]
+fn commands_nobody_waits_for_are_done_in_order_and_the_first_refusal_is_heard_at_the_end() {
+    let daemons = Daemons::start();
+    let mut bgpd = observe::Vty::open(daemons.folder(), "bgpd").unwrap();
+    for command in ["configure terminal", "router bgp 65001", "bgp router-id 10.255.0.3", "end"] {
+        bgpd.send(command).unwrap();
+    }
+    let text = bgpd.say("show running-config").unwrap();
+    assert!(text.contains("router bgp 65001\n bgp router-id 10.255.0.3\n"), "{text}");
+    for command in ["configure terminal", "no such word", "no such word either", "end"] {
+        bgpd.send(command).unwrap();
+    }
+    let refusal = bgpd.say("show running-config").unwrap_err().to_string();
+    assert!(refusal.starts_with("bgpd of FRR refuses `no such word`: "), "{refusal}");
+    // What was refused is told once.
+    assert_eq!(bgpd.say("show running-config").unwrap(), text);
+}
+
+#[test]
 fn a_daemon_that_nobody_planned_is_read_too() {
     let mut daemons = Daemons::start();
     daemons.begin("staticd");

@@ -10,7 +10,7 @@ use observe::{Held, Holds, Unreachable};
 use wire::Mac;
 
 use crate::machine::Machine;
-use crate::routes::Routes;
+use crate::routes::{Cables, Routes};
 
 /// A fabric made of memory. It holds texts, and forwards frames by what they say.
 pub struct Fabric {
@@ -20,6 +20,7 @@ pub struct Fabric {
     routes: OnceLock<Routes>,
     /// The Ethernet address of the interface behind each port.
     macs: BTreeMap<(DeviceId, Port), Mac>,
+    cables: Cables,
     /// Devices that nobody can talk to. They go on forwarding by what they hold.
     cut: BTreeSet<DeviceId>,
 }
@@ -38,8 +39,9 @@ impl Fabric {
     #[must_use]
     pub fn new(fleet: Arc<Fleet>) -> Self {
         let macs = fleet.interfaces().map(|(device, port, mac)| ((device, port), mac)).collect();
+        let cables = fleet.cables().flat_map(|[one, other]| [(one, other), (other, one)]).collect();
         let (devices, cut) = (BTreeMap::new(), BTreeSet::new());
-        Self { fleet, devices, routes: OnceLock::new(), macs, cut }
+        Self { fleet, devices, routes: OnceLock::new(), macs, cables, cut }
     }
 
     /// Devices that hold what these hold now.
@@ -88,7 +90,7 @@ impl Fabric {
     }
 
     pub(crate) fn routes(&self) -> &Routes {
-        let learn = || Routes::learn(&self.machines().collect());
+        let learn = || Routes::learn(&self.machines().collect(), &self.cables);
         self.routes.get_or_init(learn)
     }
 

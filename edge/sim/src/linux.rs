@@ -3,6 +3,7 @@
 
 use std::net::Ipv4Addr;
 
+use ipnet::Ipv4Net;
 use model::Port;
 
 use crate::machine::{Binding, Machine, Reach, Tunnel};
@@ -43,7 +44,7 @@ pub(crate) fn after<'a>(words: &[&'a str], key: &str) -> Option<&'a str> {
 fn bridge(name: &str, words: &[&str], machine: &mut Machine) -> Option<()> {
     let domain = machine.domains.entry(name.into()).or_default();
     domain.vrf = after(words, "vrf").map(Into::into);
-    domain.gateway = after(words, "address")?.parse().ok();
+    domain.gateways.extend(after(words, "address")?.parse::<Ipv4Net>());
     Some(())
 }
 

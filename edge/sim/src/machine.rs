@@ -56,8 +56,8 @@ pub(crate) struct Domain {
     /// Its segments whose tunnels end here.
     pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
     pub(crate) vrf: Option<SmolStr>,
-    /// The network that it is the gateway of.
-    pub(crate) gateway: Option<Ipv4Net>,
+    /// The networks that it is the gateway of.
+    pub(crate) gateways: Vec<Ipv4Net>,
 }
 
 /// A routing table.
@@ -191,10 +191,30 @@ impl Machine {
             .map(|(name, _)| name)
     }
 
-    /// Whether the address is in a network that a bridge domain of this VRF is the gateway of.
-    pub(crate) fn is_connected(&self, vrf: &SmolStr, address: Ipv4Addr) -> bool {
-        let mut domains = self.routed_in(vrf).map(|name| &self.domains[name]);
-        domains.any(|domain| domain.gateway.is_some_and(|net| net.contains(&address)))
+    /// Where a packet for this address leaves a VRF into one of its own networks: the smallest that
+    /// holds it, or several that are as small.
+    pub(crate) fn connected(&self, vrf: &SmolStr, address: Ipv4Addr) -> BTreeSet<&SmolStr> {
+        let gateways = self.domains.iter().filter(|(_, domain)| domain.vrf.as_ref() == Some(vrf));
+        let holding: Vec<(u8, &SmolStr)> = gateways
+            .flat_map(|(name, domain)| domain.gateways.iter().map(move |net| (net, name)))
+            .filter(|(net, _)| net.contains(&address))
+            .map(|(net, name)| (net.prefix_len(), name))
+            .collect();
+        let longest = holding.iter().map(|(len, _)| *len).max();
+        let holding = holding.into_iter().filter(|(len, _)| Some(*len) == longest);
+        holding.map(|(_, name)| name).collect()
+    }
+
+    /// FRR takes the source of a segment's tunnel for an address of its own, whoever has it, and
+    /// hears no route from its own addresses.
+    pub(crate) fn is_deaf_to(&self, address: Ipv4Addr) -> bool {
+        let mut tunnels = self.domains.values().flat_map(|domain| domain.tunnels.values());
+        self.own.contains(&address) || tunnels.any(|tunnel| tunnel.local == address)
+    }
+
+    /// Whether packets can be sent from this address, which Linux must have.
+    pub(crate) fn sends_from(&self, address: Ipv4Addr) -> bool {
+        self.follows_exporters() || self.own.contains(&address)
     }
 
     /// Whether a tunnel address of this device is known to the others.

@@ -207,7 +207,9 @@ fn network(block: &Block<'_>) -> Option<Ipv4Net> {
 }
 
 fn gateway(block: &Block<'_>, domain: &mut Domain) {
-    domain.gateway = network(block).or(domain.gateway);
+    if let Some(net) = network(block) {
+        domain.gateways = vec![net];
+    }
     for line in &block.inner {
         if let ["vrf", "member", vrf] = line.words[..] {
             domain.vrf = Some(vrf.into());

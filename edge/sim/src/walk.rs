@@ -116,44 +116,60 @@ impl Fabric {
 
     /// The remote ways of P4.
     fn send_away(&self, sender: &Sender<'_>, out: &mut BTreeSet<Delivery>) {
-        let routes = self.routes();
-        for (vni, &tunnel) in &sender.domain.tunnels {
-            let Some(targets) = sender.machine.segments.get(vni) else {
-                continue;
-            };
-            for (other, vni) in routes.segments_for(sender.device, &targets.imports) {
-                if let Some(packet) = sender.wrap(tunnel, vni, Way::BridgedRemote) {
-                    self.receive(other, &packet, out);
+        self.bridge_away(sender, sender.domain, Hop::Bridged, out);
+        let (Some(name), Some(vrf)) = (sender.routed_in(), sender.vrf()) else { return };
+        let To::Unicast(address, _) = sender.frame.to else { return };
+        let reached = vrf.reached(address);
+        if !reached.is_empty() {
+            let Some(tunnel) = vrf.tunnels.values().next() else { return };
+            for (vtep, vni) in reached {
+                let packet = sender.wrap(*tunnel, vni, Hop::Reached);
+                for other in self.routes().ends_for(sender.device, (vtep, vni)) {
+                    packet.iter().for_each(|packet| self.receive(other, packet, out));
                 }
             }
+            return;
         }
-        for (other, vni) in self.routed_away(sender) {
-            if let Some((_, tunnel)) = sender.vrf().and_then(Vrf::tunnel)
-                && let Some(packet) = sender.wrap(tunnel, vni, Way::RoutedRemote)
+        for by in sender.machine.connected(name, address) {
+            if by != sender.name && !sender.machine.follows_exporters() {
+                self.bridge_away(sender, &sender.machine.domains[by], Hop::ByNeighbour, out);
+            }
+        }
+        let Some((own, tunnel)) = vrf.tunnel().filter(|_| sender.is_told_anything()) else {
+            return;
+        };
+        let follows = sender.machine.follows_exporters();
+        for (other, vni) in self.routes().vrfs_for(sender.device, &vrf.targets.imports) {
+            if let Some(packet) = sender.wrap(tunnel, vni, Hop::Taught)
+                && (follows || vni == own)
             {
                 self.receive(other, &packet, out);
             }
         }
     }
 
-    /// The other devices that a routed frame goes to, each with the VNI it carries.
-    fn routed_away(&self, sender: &Sender<'_>) -> BTreeSet<(DeviceId, Vni)> {
-        let Some(vrf) = sender.vrf() else {
-            return BTreeSet::new();
-        };
+    /// Sends a frame through the tunnels of a bridge domain of the sender's device.
+    fn bridge_away(
+        &self,
+        sender: &Sender<'_>,
+        by: &Domain,
+        hop: Hop,
+        out: &mut BTreeSet<Delivery>,
+    ) {
         let routes = self.routes();
-        let reached = sender.reached();
-        if !reached.is_empty() {
-            let ends = reached.into_iter().flat_map(|end| {
-                let devices = routes.ends_for(sender.device, end).into_iter();
-                devices.map(move |device| (device, end.1))
-            });
-            return ends.collect();
+        for (vni, &tunnel) in by.tunnels.iter().filter(|_| sender.is_told_anything()) {
+            let Some(targets) = sender.machine.segments.get(vni) else {
+                continue;
+            };
+            for (other, vni) in routes.segments_for(sender.device, &targets.imports) {
+                let heard = |from| !sender.machine.is_deaf_to(from);
+                if let Some(packet) = sender.wrap(tunnel, vni, hop)
+                    && routes.source(other, vni).is_some_and(heard)
+                {
+                    self.receive(other, &packet, out);
+                }
+            }
         }
-        let own = vrf.tunnel().map(|(vni, _)| vni);
-        let learnt = routes.vrfs_for(sender.device, &vrf.targets.imports).into_iter();
-        let follows = sender.machine.follows_exporters();
-        learnt.filter(|(_, vni)| follows || Some(*vni) == own).collect()
     }
 
     /// P7: unwraps the packet and sends it on from where it lands.
@@ -165,34 +181,59 @@ impl Fabric {
         let Some(landed) = machine.policy.lets_in(
             header.vni,
             packet.outer_source,
-            packet.inner.source,
+            packet.sender.frame.source,
             header.tag,
         ) else {
             return;
         };
         let came = Came::Through(landed);
-        let frame = Arriving { tag: header.tag, to: packet.inner.to, came };
-        let exit = Exit { device, machine, way: packet.way };
-        for domain in exit.landing(header) {
-            if self.is_told(machine, &machine.domains[domain], packet) {
+        let frame = Arriving { tag: header.tag, to: packet.sender.frame.to, came };
+        let exit = Exit { device, machine, way: packet.hop.way() };
+        for domain in exit.landing(header, packet.hop) {
+            let taught = || self.taught(device, domain, packet.sender);
+            let leads_to = || exit.leads_to(domain, packet.sender.frame.to);
+            let goes = match packet.hop {
+                Hop::Bridged => true,
+                Hop::Reached => leads_to(),
+                Hop::Taught => leads_to() && taught() == Some(true),
+                Hop::ByNeighbour => taught().is_none(),
+            };
+            if goes {
                 exit.leave(domain, &frame, out);
             }
         }
     }
 
-    /// P4: whether what a device told of its endpoints in a bridge domain led a packet there. FRR
-    /// tells them by their segment's tunnel, which comes before the network's route; and nobody
-    /// takes a route to a network that is its own.
-    fn is_told(&self, machine: &Machine, domain: &Domain, packet: &Packet<'_>) -> bool {
-        let Some(learner) = packet.learner else { return true };
-        let mut ways = domain.tunnels.values().map(|tunnel| tunnel.local);
-        if machine.follows_exporters() || ways.clone().any(|way| machine.shows(way)) {
-            return true;
+    /// P4: whether a sender was taught a route to a bridge domain of another device that comes
+    /// before its own networks, and whether that leads there. FRR tells endpoints by their segment's
+    /// tunnel, and their network by that of the VRF; and nobody takes a route to a network that is
+    /// its own.
+    fn taught(&self, device: DeviceId, domain: &SmolStr, sender: &Sender<'_>) -> Option<bool> {
+        let machine = self.machine(device)?;
+        let domain = &machine.domains[domain];
+        let (ours, theirs) = (sender.vrf()?, machine.vrfs.get(domain.vrf.as_ref()?)?);
+        ours.tunnel()?;
+        let (vni, of_network) = theirs.tunnel()?;
+        let told = self.routes().vrfs_for(sender.device, &ours.targets.imports);
+        if !sender.is_told_anything() || !told.contains(&(device, vni)) {
+            return None;
         }
-        let is_astray = ways.any(|way| {
-            !learner.machine.shows(way) && self.machines().any(|(_, other)| other.shows(way))
-        });
-        !is_astray && !learner.is_connected()
+        let of_network = || {
+            let is_heard = !sender.machine.is_deaf_to(of_network.local);
+            machine.shows(of_network.local) && is_heard
+        };
+        if machine.follows_exporters() {
+            return Some(of_network());
+        }
+        let ways = domain.tunnels.values().map(|tunnel| tunnel.local);
+        let mut ways = ways.filter(|way| !sender.machine.is_deaf_to(*way));
+        if ways.clone().any(|way| machine.shows(way)) {
+            return Some(true);
+        }
+        if ways.any(|way| self.machines().any(|(_, other)| other.shows(way))) {
+            return Some(false); // it goes astray
+        }
+        (!sender.is_connected()).then(of_network)
     }
 }
 
@@ -215,7 +256,7 @@ impl Sender<'_> {
         let exit = self.exit(Way::RoutedLocal);
         for vrf in self.known_here() {
             for domain in self.machine.routed_in(vrf) {
-                if domain != self.name {
+                if domain != self.name && exit.leads_to(domain, self.frame.to) {
                     exit.leave(domain, &frame, out);
                 }
             }
@@ -227,7 +268,7 @@ impl Sender<'_> {
     fn routed_in(&self) -> Option<&SmolStr> {
         let unicast = matches!(self.frame.to, To::Unicast(..));
         let vrf = self.domain.vrf.as_ref();
-        vrf.filter(|_| unicast && self.domain.gateway.is_some())
+        vrf.filter(|_| unicast && !self.domain.gateways.is_empty())
     }
 
     fn vrf(&self) -> Option<&Vrf> {
@@ -252,9 +293,10 @@ impl Sender<'_> {
             return self.known_to(vrf);
         }
         // By its own tunnel out and in again.
-        let leaves = self.vrf().is_some_and(|vrf| vrf.tunnel().is_some());
+        let sends = |tunnel: &Tunnel| self.machine.sends_from(tunnel.local);
+        let leaves = self.vrf().is_some_and(|vrf| vrf.tunnels.values().any(sends));
         let lands = |vrf: &Vrf| {
-            vrf.tunnel().is_some_and(|(vni, tunnel)| reached.contains(&(tunnel.local, vni)))
+            vrf.tunnels.iter().any(|(&vni, tunnel)| reached.contains(&(tunnel.local, vni)))
         };
         let vrfs = self.machine.vrfs.iter().filter(|(_, vrf)| leaves && lands(vrf));
         vrfs.map(|(name, _)| name).collect()
@@ -275,23 +317,28 @@ impl Sender<'_> {
         known
     }
 
-    /// P5; nothing comes of it unless this device shows itself to the others (P6).
-    fn wrap(&self, tunnel: Tunnel, vni: Vni, way: Way) -> Option<Packet<'_>> {
+    /// Whether EVPN routes come to its device.
+    fn is_told_anything(&self) -> bool {
+        self.machine.speaker.advertises_evpn
+    }
+
+    /// P5.
+    fn wrap(&self, tunnel: Tunnel, vni: Vni, hop: Hop) -> Option<Packet<'_>> {
         let header = Header { vni, tag: self.stamp.tag.filter(|_| tunnel.tagged) };
-        let is_learnt = way == Way::RoutedRemote && self.reached().is_empty();
-        self.machine.shows(tunnel.local).then(|| Packet {
+        self.machine.sends_from(tunnel.local).then(|| Packet {
             outer_source: tunnel.local,
             header: header.encode(),
-            inner: self.frame,
-            way,
-            learner: is_learnt.then_some(self),
+            hop,
+            sender: self,
         })
     }
 
     /// Whether the frame is for a network of this device.
     fn is_connected(&self) -> bool {
         match (self.routed_in(), self.frame.to) {
-            (Some(vrf), To::Unicast(address, _)) => self.machine.is_connected(vrf, address),
+            (Some(vrf), To::Unicast(address, _)) => {
+                !self.machine.connected(vrf, address).is_empty()
+            }
             _ => false,
         }
     }
@@ -301,14 +348,35 @@ impl Sender<'_> {
     }
 }
 
-/// A frame inside a tunnel. The inner Ethernet address tells a bridged one from a routed one.
+/// A frame inside a tunnel.
 struct Packet<'a> {
     outer_source: Ipv4Addr,
     header: [u8; 8],
-    inner: Frame,
-    way: Way,
-    /// Who sent it where the receiver's device told to.
-    learner: Option<&'a Sender<'a>>,
+    hop: Hop,
+    sender: &'a Sender<'a>,
+}
+
+/// What sent a frame into a tunnel. Its inner Ethernet address tells whether it is routed where it
+/// lands.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Hop {
+    /// Its bridge domain.
+    Bridged,
+    /// A route that was set by hand.
+    Reached,
+    /// A route that the other device told of.
+    Taught,
+    /// A network of the sender's own device, in which the receiver is.
+    ByNeighbour,
+}
+
+impl Hop {
+    const fn way(self) -> Way {
+        match self {
+            Self::Bridged => Way::BridgedRemote,
+            Self::Reached | Self::Taught | Self::ByNeighbour => Way::RoutedRemote,
+        }
+    }
 }
 
 /// The device where a frame leaves the fabric.
@@ -321,13 +389,13 @@ struct Exit<'a> {
 impl<'a> Exit<'a> {
     /// The bridge domains out of which a frame with this header may leave. A tunnel that does not
     /// know tags takes no tagged frame (P5).
-    fn landing(&self, header: Header) -> Vec<&'a SmolStr> {
+    fn landing(&self, header: Header, hop: Hop) -> Vec<&'a SmolStr> {
         let takes = |vni: Vni, tunnel: &Tunnel| {
             vni == header.vni && (tunnel.tagged || header.tag.is_none())
         };
-        if self.way == Way::RoutedRemote {
+        if matches!(hop, Hop::Reached | Hop::Taught) {
             let vrfs = self.machine.vrfs.iter();
-            vrfs.filter(|(_, vrf)| vrf.tunnel().is_some_and(|(vni, tunnel)| takes(vni, &tunnel)))
+            vrfs.filter(|(_, vrf)| vrf.tunnels.iter().any(|(&vni, tunnel)| takes(vni, tunnel)))
                 .flat_map(|(vrf, _)| self.machine.routed_in(vrf))
                 .collect()
         } else {
@@ -339,6 +407,15 @@ impl<'a> Exit<'a> {
                 .map(|(name, _)| name)
                 .collect()
         }
+    }
+
+    /// Whether what is routed to this address goes into this bridge domain. Linux sends it into the
+    /// smallest network that holds it.
+    fn leads_to(&self, domain: &SmolStr, to: To) -> bool {
+        let (Some(vrf), To::Unicast(address, _)) = (&self.machine.domains[domain].vrf, to) else {
+            return false;
+        };
+        self.machine.follows_exporters() || self.machine.connected(vrf, address).contains(domain)
     }
 
     /// Delivers the frame to the ports of a bridge domain that shall have it and may (P8).

@@ -90,6 +90,15 @@ fn another_tenant_gets_the_job_number_and_the_ports_of_one_that_ended() {
 }
 
 #[test]
+fn a_job_gets_another_network_and_keeps_its_ports() {
+    let first = Plan { workloads: vec![TRAIN_A, STORAGE], consents: Vec::new() };
+    let [a, b, c, d] = TRAIN_A.address;
+    let moved = Workload { address: [a, b, c + 1, d], ..TRAIN_A };
+    let second = Plan { workloads: vec![moved, STORAGE], consents: Vec::new() };
+    check_changes(&[first.clone(), second, first]);
+}
+
+#[test]
 fn two_jobs_change_places() {
     let first = Plan { workloads: vec![TRAIN_A, STORAGE], consents: Vec::new() };
     let swapped = vec![

@@ -5,10 +5,29 @@ use observe::Watch;
 use std::time::Duration;
 
 use crate::hold::{check_holds, plug_all};
-use crate::world::{bridge, in_device, in_vrf, ip, linux_lines, opened, place, sorted, whole_plan};
+use crate::world::{
+    TRAIN_A, Workload, bridge, in_device, in_vrf, ip, linux_lines, opened, place, sorted,
+    whole_plan,
+};
 
 /// Does something behind the node's back: it is noticed, said as this line, and undone.
 fn check(by_hand: impl FnOnce() + Send, line: &str) {
+    check_seen(by_hand, |before, lines| {
+        let new: Vec<&String> = lines.iter().filter(|line| !before.contains(line)).collect();
+        assert!(new.iter().any(|new| *new == line), "{new:#?}");
+    });
+}
+
+/// Takes something away that the node holds by this line: it is noticed, no longer said, and put
+/// back.
+fn check_lost(by_hand: impl FnOnce() + Send, line: &str) {
+    check_seen(by_hand, |before, lines| {
+        let holds = |lines: &[String]| lines.iter().any(|held| held == line);
+        assert!(holds(before) && !holds(lines), "{lines:#?}");
+    });
+}
+
+fn check_seen(by_hand: impl FnOnce() + Send, sees: impl FnOnce(&[String], &[String]) + Send) {
     in_device(|device| {
         plug_all(device);
         let plan = whole_plan();
@@ -18,9 +37,7 @@ fn check(by_hand: impl FnOnce() + Send, line: &str) {
         while watch.next(Duration::from_millis(300)).unwrap() {}
         by_hand();
         assert!(watch.next(Duration::from_secs(10)).unwrap(), "nobody noticed");
-        let lines = linux_lines(&mut node);
-        let new: Vec<&String> = lines.iter().filter(|line| !before.contains(line)).collect();
-        assert!(new.iter().any(|new| *new == line), "{new:#?}");
+        sees(&before, &linux_lines(&mut node));
         node.hold(&plan.sent(1), &mut |_| {}).unwrap();
         node.start(model::Generation(1)).unwrap();
         check_holds(&mut node, &plan);
@@ -71,6 +88,26 @@ fn a_neighbour() {
         },
         "neigh 10.1.0.9 lladdr 02:00:00:00:00:99 dev br1001 vrf t17",
     );
+}
+
+/// The neighbour of a workload, as its line says it.
+fn neighbour() -> String {
+    let Workload { job, port, .. } = TRAIN_A;
+    let (address, mac) = (TRAIN_A.address(), TRAIN_A.mac());
+    format!("neigh {address} lladdr {mac} dev swp{port} master br{job}")
+}
+
+#[test]
+fn a_neighbour_that_is_gone() {
+    let gone = || ip(&format!("neighbour del {} dev br{}", TRAIN_A.address(), TRAIN_A.job));
+    check_lost(|| in_vrf("t17", gone), &neighbour());
+}
+
+#[test]
+fn a_neighbour_that_became_one_the_kernel_learnt() {
+    let (address, mac, job) = (TRAIN_A.address(), TRAIN_A.mac(), TRAIN_A.job);
+    let line = format!("neighbour replace {address} lladdr {mac} dev br{job} nud reachable");
+    check_lost(|| in_vrf("t17", || ip(&line)), &neighbour());
 }
 
 #[test]

@@ -138,9 +138,15 @@ impl Namespace {
         run_in(&self.0, what)
     }
 
-    /// A socket at this address inside.
+    /// A socket at this address inside. Whoever starts a process elsewhere holds copies of all our
+    /// sockets for a moment, also of one that was closed.
     pub(crate) fn socket(&self, address: IpAddr, port: u16) -> UdpSocket {
-        self.run(|| UdpSocket::bind((address, port)).unwrap())
+        let mut bound = None;
+        until(&format!("port {port} of {address} is taken"), || {
+            bound = self.run(|| UdpSocket::bind((address, port))).ok();
+            bound.is_some()
+        });
+        bound.unwrap()
     }
 }
 

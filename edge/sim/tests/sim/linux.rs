@@ -150,7 +150,7 @@ fn p4_a_reach_takes_an_address_away_from_what_was_learnt() {
 }
 
 #[test]
-fn p4_a_vrf_whose_vni_has_no_tunnel_here_routes_nowhere_else() {
+fn p4_a_vrf_whose_vni_has_no_tunnel_here_routes_into_its_networks_and_bridges_from_there() {
     check(
         |world| {
             world.erase("leaf-1 table").erase("leaf-2 table").swap(
@@ -161,8 +161,12 @@ fn p4_a_vrf_whose_vni_has_no_tunnel_here_routes_nowhere_else() {
         },
         expect![[r#"
             opens serve-1 -> train-1: any
+            opens serve-1 -> train-2: any
+            opens serve-2 -> train-1: any
             opens serve-2 -> train-2: any
             opens train-1 -> serve-1: any
+            opens train-1 -> serve-2: any
+            opens train-2 -> serve-1: any
             opens train-2 -> serve-2: any
         "#]],
     );
@@ -334,6 +338,57 @@ fn p9_without_the_clients_side_the_client_cannot_ask_though_the_provider_would_h
                 .add("leaf-2 linux", REACH_T17)
         },
         expect![[""]],
+    );
+}
+
+#[test]
+fn p4_a_reach_needs_nothing_of_evpn() {
+    for missing in ["  neighbor 172.16.1.1 activate\n  advertise-all-vni\n", " vni 50017\n"] {
+        let reach = consented(World::sound(Side::Frr, Side::Frr)).swap("leaf-1 frr", missing, "");
+        let reach = reach.reach();
+        assert_eq!(reach["train-1 -> store-2"], "ask tcp 2049", "without {missing}");
+        assert_eq!(reach["store-2 -> train-1"], "answer tcp 2049", "without {missing}");
+    }
+}
+
+/// The tables let one job of a tenant ask another one.
+fn asking(world: World) -> World {
+    let permit = "permit t17 1001 1002 tcp 2049\n";
+    world.add("leaf-1 table", permit).add("leaf-2 table", permit)
+}
+
+#[test]
+fn p4_what_no_route_is_taught_for_is_bridged_from_a_network_of_the_sender() {
+    let untaught =
+        |world: World| asking(world).swap("leaf-2 frr", "export 65000:50017", "export 65000:1");
+    let gateway = "bridge br1002 vrf t17 address 10.1.0.17/28 mac 02:00:00:00:00:01";
+    let reach = untaught(World::sound(Side::Frr, Side::Frr)).reach();
+    assert_eq!(reach["train-1 -> serve-2"], "ask tcp 2049");
+    let reach = untaught(World::sound(Side::Frr, Side::Frr)).drop("leaf-1 linux", gateway).reach();
+    assert_eq!(reach.get("train-1 -> serve-2"), None);
+}
+
+#[test]
+fn p4_a_bridge_with_another_network_takes_what_is_for_it() {
+    check(
+        |world| asking(world).swap("leaf-2 linux", "address 10.1.0.17/28", "address 10.1.0.33/28"),
+        expect![[r#"
+            opens serve-1 -> train-1: answer tcp 2049
+            opens serve-1 -> train-2: answer tcp 2049
+            opens serve-2 -> train-1: answer tcp 2049
+            opens serve-2 -> train-2: answer tcp 2049
+            opens train-1 -> serve-1: ask tcp 2049
+            opens train-2 -> serve-1: ask tcp 2049
+        "#]],
+    );
+    check(
+        |world| asking(world).swap("leaf-1 linux", "address 10.1.0.1/28", "address 10.1.0.17/29"),
+        expect![[r#"
+            opens serve-1 -> train-2: answer tcp 2049
+            opens serve-2 -> train-2: answer tcp 2049
+            opens train-1 -> serve-2: ask tcp 2049
+            opens train-2 -> serve-2: ask tcp 2049
+        "#]],
     );
 }
 

@@ -9,9 +9,9 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use model::{
-    Artifact, Asn, DeviceId, Enforcement, Fleet, Generation, Health, Name, Node, NodeModelId, Part,
-    PartText, PodId, Port, SiteId, Switch, SwitchDialect, SwitchId, SwitchRole, Uplink, Versions,
-    Vtep,
+    Artifact, Asn, DeviceId, Enforcement, Fleet, Generation, Health, Link, LinkEnd, Name, Node,
+    NodeModelId, Part, PartText, PodId, Port, SiteId, Switch, SwitchDialect, SwitchId, SwitchRole,
+    Uplink, Versions, Vtep,
 };
 use sim::{Fabric, Passing};
 use wire::Mac;
@@ -215,19 +215,30 @@ fn fleet(sides: [Side; 2]) -> Fleet {
     fleet.switches.push(switch("spine-1", role, spine, 100));
     for (number, side) in [1, 2].into_iter().zip(sides) {
         let name = format!("leaf-{number}");
-        match side {
-            Side::Nxos => {
-                let leaf = switch(&name, SwitchRole::Leaf, SwitchDialect::Nxos, number);
-                fleet.switches.push(leaf);
+        let dialect = match side {
+            Side::Nxos => SwitchDialect::Nxos,
+            Side::Frr => SwitchDialect::Frr,
+            Side::Host => {
+                fleet.nodes.push(host(number));
+                continue;
             }
-            Side::Frr => {
-                let leaf = switch(&name, SwitchRole::Leaf, SwitchDialect::Frr, number);
-                fleet.switches.push(leaf);
-            }
-            Side::Host => fleet.nodes.push(host(number)),
-        }
+        };
+        fleet.switches.push(switch(&name, SwitchRole::Leaf, dialect, number));
+        let leaf = SwitchId(fleet.switches.len() as u32 - 1);
+        fleet.links.push(Link {
+            a: end(leaf, dialect, 33, [172, 16, number, 0]),
+            b: end(SwitchId(SPINE.0), spine, number.into(), [172, 16, number, 1]),
+        });
     }
     fleet
+}
+
+fn end(switch: SwitchId, dialect: SwitchDialect, port: u16, address: [u8; 4]) -> LinkEnd {
+    let port = match dialect {
+        SwitchDialect::Nxos => Port::Ethernet(port),
+        SwitchDialect::Frr => Port::Swp(port),
+    };
+    LinkEnd { switch, port, address: address.into() }
 }
 
 fn switch(name: &str, role: SwitchRole, dialect: SwitchDialect, number: u8) -> Switch {
