@@ -3,7 +3,7 @@ use std::net::Ipv4Addr;
 
 use model::Dialect;
 
-use crate::lines::{Line, lines};
+use crate::lines::{self, Line, lines};
 use crate::pkey::Partition;
 use crate::run::Run;
 use crate::{Fact, Hold};
@@ -270,7 +270,7 @@ fn words_of(line: &Line<'_>) -> String {
 }
 
 fn push_words(line: &Line<'_>, out: &mut String) {
-    for (place, word) in line.text.split_ascii_whitespace().enumerate() {
+    for (place, word) in lines::words(line.text).enumerate() {
         if place > 0 {
             out.push(' ');
         }

@@ -12,21 +12,29 @@ pub(crate) struct Line<'a> {
 /// Every line of a text, also the empty ones.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     (1..).zip(text.lines()).map(|(number, whole)| {
-        let text = whole.trim_start_matches([' ', '\t']);
-        Line { number, indent: whole.len() - text.len(), text: text.trim_ascii_end() }
+        let text = whole.trim_start_matches(SPACE);
+        Line { number, indent: whole.len() - text.len(), text: text.trim_end_matches(SPACE) }
     })
 }
+
+/// The words of a text, however many.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(SPACE).filter(|word| !word.is_empty())
+}
+
+/// What stands between words. No device takes anything else for it, so that a word with a form feed
+/// is one that nobody knows.
+const SPACE: [char; 2] = [' ', '\t'];
 
 impl<'a> Line<'a> {
     /// Its words.
     pub(crate) fn words(&self) -> Words<'a> {
-        let mut words = Words { list: [""; Words::MOST], count: 0 };
-        let places = words.list.iter_mut();
-        for (place, word) in places.zip(self.text.split_ascii_whitespace()) {
+        let mut first = Words { list: [""; Words::MOST], count: 0 };
+        for (place, word) in first.list.iter_mut().zip(words(self.text)) {
             *place = word;
-            words.count += 1;
+            first.count += 1;
         }
-        words
+        first
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::lines::Line;
+use crate::lines::{Line, words};
 use crate::statement::{self, COMMENT};
 use crate::values::{Why, modules, name, number};
 use crate::{Hold, Reading};
@@ -26,5 +26,5 @@ fn hold(line: &Line<'_>) -> Result<Hold, Why> {
 
 /// The GPUs after the first words. There may be more of them than a line's words.
 fn gpus(line: &Line<'_>, after: usize) -> Result<u64, Why> {
-    modules(line.text.split_ascii_whitespace().skip(after))
+    modules(words(line.text).skip(after))
 }

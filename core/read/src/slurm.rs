@@ -6,7 +6,7 @@ mod hosts;
 use model::JobName;
 use smol_str::SmolStr;
 
-use crate::lines::{Line, lines};
+use crate::lines::{Line, lines, words};
 use crate::values::Why;
 use crate::{Claim, Fact, Hold, Reading, Unknown};
 use hosts::hosts;
@@ -363,13 +363,13 @@ impl Fences {
 /// Words with an equals sign. A word without one goes on with the value before, which is none of
 /// our business: free text has spaces.
 fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.split_ascii_whitespace().filter_map(|word| word.split_once('='))
+    words(text).filter_map(|word| word.split_once('='))
 }
 
 /// Refuses a line that says something twice, or has a word that says nothing.
 fn once(text: &str) -> Result<(), Why> {
     let mut seen: [&str; 24] = [""; 24];
-    for (place, word) in text.split_ascii_whitespace().enumerate() {
+    for (place, word) in words(text).enumerate() {
         let Some((key, _)) = word.split_once('=') else { return Err(NOT_WRITTEN) };
         let Some(slot) = seen.get_mut(place) else { return Err(NOT_WRITTEN) };
         *slot = key;
