@@ -82,8 +82,19 @@ enum Outcome {
     Died(String),
     /// They did not, only in that fewer of them arrived, and why is known (docs/oracle.md).
     Known(&'static str),
-    /// They did not; perhaps only in that fewer of them arrived.
-    Differed { fewer: bool, how: String },
+    /// They did not.
+    Differed { by: Difference, how: String },
+}
+
+/// By what packets differed from what the verifier says.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Difference {
+    /// Nothing happens that it does not say, and something that it says does not.
+    Fewer,
+    /// Some who may meet do, and it says that they cannot. Nobody crosses but those it names.
+    More,
+    /// Somebody crosses whom it does not name.
+    Crossings,
 }
 
 /// What became of all worlds so far, and which one is next.
@@ -118,9 +129,10 @@ fn round(seed: u64, ground: &mut Ground, arena: &mut Arena) -> Outcome {
         outcome => outcome,
     };
     match (outcome, known) {
-        (Outcome::Differed { fewer: true, .. }, Some(why)) => Outcome::Known(why),
-        // What a fabric learnt under earlier plans may be in the way: from nothing it must be so.
-        (Outcome::Differed { fewer: true, .. }, None) => {
+        (Outcome::Differed { by: Difference::Fewer, .. }, Some(why)) => Outcome::Known(why),
+        // What a fabric learnt under earlier plans may be in the way, or open one still: from nothing
+        // it must be so.
+        (Outcome::Differed { by: Difference::Fewer | Difference::More, .. }, _) => {
             ground.rebuild(arena);
             match compare(&world, &cutting, ground, arena) {
                 Outcome::Agreed(_) => Outcome::Stale(cutting.what),
@@ -174,7 +186,7 @@ fn compare(world: &World, cutting: &Cutting, ground: &mut Ground, arena: &mut Ar
         cutting.what,
         sentences(world, &found)
     );
-    Outcome::Differed { fewer: is_fewer(&said, &done), how }
+    Outcome::Differed { by: difference(&said, &done), how }
 }
 
 /// Why fewer packets may arrive than the verifier says, of what it names as weak.
@@ -185,18 +197,20 @@ fn why_fewer(finding: &Finding) -> Option<&'static str> {
         | Weakness::BrokenTreatment { .. }
         | Weakness::BrokenQueue { .. }
         | Weakness::BrokenLink { .. } => Some("a rate that nobody promised slows packets down"),
-        Weakness::SharedAddress { .. } => {
+        Weakness::SharedAddress { .. } | Weakness::SharedLoopback { .. } => {
             Some("an address in two places is reached in one of them")
         }
         _ => None,
     }
 }
 
-/// Whether packets do nothing that the verifier did not say, and only fewer of them arrive.
-fn is_fewer(said: &Truth, done: &Truth) -> bool {
-    done.crossings.is_subset(&said.crossings)
-        && said.severed.is_subset(&done.severed)
-        && said.unmet.is_subset(&done.unmet)
+fn difference(said: &Truth, done: &Truth) -> Difference {
+    let is_fewer = said.severed.is_subset(&done.severed) && said.unmet.is_subset(&done.unmet);
+    match is_fewer {
+        true if done.crossings.is_subset(&said.crossings) => Difference::Fewer,
+        false if done.crossings == said.crossings => Difference::More,
+        _ => Difference::Crossings,
+    }
 }
 
 /// What packets do. A frame may be lost, and a route may be late, so that a difference is looked

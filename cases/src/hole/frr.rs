@@ -54,5 +54,10 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["ip", "address", address] = spot.words()[..] else { return None };
         spot.with(2, format_args!("{}/31", address.strip_suffix("/32")?))
     }),
+    hole("a loopback has another device's address", |spot, chance| {
+        let ["ip", "address", address] = spot.words()[..] else { return None };
+        let other = spot.other_vtep(address.strip_suffix("/32")?, chance)?;
+        spot.with(2, format_args!("{other}/32"))
+    }),
     hole("a line that nobody knows", |spot, _| spot.and(["ip nhrp network-id 7".into()])),
 ];

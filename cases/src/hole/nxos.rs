@@ -109,6 +109,11 @@ pub(crate) const HOLES: &[Hole] = &[
     }),
     hole("a target is dropped", |spot, _| spot.dropped("route-target export")),
     hole("a neighbour is dropped", |spot, _| spot.dropped("remote-as")),
+    hole("a loopback has another device's address", |spot, chance| {
+        let ["ip", "address", address] = spot.words()[..] else { return None };
+        let other = spot.other_vtep(address.strip_suffix("/32")?, chance)?;
+        spot.with(2, format_args!("{other}/32"))
+    }),
     hole("a line that nobody knows", |spot, _| spot.and(["ip nat inside source list 7".into()])),
 ];
 

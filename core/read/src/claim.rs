@@ -60,6 +60,8 @@ pub enum Fact {
     Vtep(Ipv4Addr),
     /// The device itself has this address, so that it can announce it.
     Has(Ipv4Addr),
+    /// Routing is told that the device has this address.
+    Loopback(Ipv4Addr),
 
     // Segments and VRFs.
     /// The bridge domain is the segment with this VNI.

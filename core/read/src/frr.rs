@@ -153,7 +153,7 @@ impl Reader {
         let number = line.number;
         match &self.block {
             Block::Top | Block::Ended => self.top(number, words),
-            Block::Loopback => loopback(words),
+            Block::Loopback => self.loopback(number, words),
             Block::Cable(port) => self.cable(number, *port, words),
             Block::Vrf(name) => self.vrf(number, name.clone(), words),
             Block::Bgp(None) => self.default_bgp(number, words),
@@ -362,6 +362,18 @@ impl Reader {
         })
     }
 
+    /// The loopback's address: what others are told of it, `network` says.
+    fn loopback(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
+        let ["ip", "address", at] = words else {
+            return Err(No::Unheard);
+        };
+        let (address, 32) = prefixed(at)? else {
+            return Err(No::Wrong("a loopback has a single address: /32"));
+        };
+        self.claim(line, Fact::Loopback(address));
+        Ok(())
+    }
+
     fn claim(&mut self, line: u32, fact: Fact) {
         self.reading.claims.push(Claim { line, fact });
     }
@@ -385,15 +397,4 @@ impl Reader {
 fn timer(word: &str) -> Result<(), No> {
     seconds(word)?;
     Ok(())
-}
-
-/// The loopback's address: what others are told of it, `network` says.
-fn loopback(words: &[&str]) -> Result<(), No> {
-    let ["ip", "address", at] = words else {
-        return Err(No::Unheard);
-    };
-    match prefixed(at)? {
-        (_, 32) => Ok(()),
-        _ => Err(No::Wrong("a loopback has a single address: /32")),
-    }
 }

@@ -21,6 +21,7 @@ impl fmt::Display for Fact {
             Self::AdvertisesEvpn => f.write_str("tells its EVPN neighbours what it has"),
             Self::Vtep(address) => write!(f, "sends its tunnels from {address}"),
             Self::Has(address) => write!(f, "has the address {address}"),
+            Self::Loopback(address) => write!(f, "tells its routing that it has {address}"),
             Self::SegmentOf { bridge, vni } => write!(f, "bridge domain {bridge} is segment {vni}"),
             Self::RoutedIn { bridge, vrf } => {
                 write!(f, "bridge domain {bridge} is routed in VRF {vrf}")

@@ -73,6 +73,7 @@ fn a_head_tells_the_neighbours() {
     check(
         HEAD,
         expect![[r#"
+            6: Loopback(10.255.0.3)
             9: CableAddress { port: Swp(33), address: 172.16.0.4 }
             11: LocalAs(Asn(4200000003))
             15: Neighbor { address: 172.16.0.5, remote: Asn(4200000100) }

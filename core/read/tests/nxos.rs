@@ -115,6 +115,7 @@ fn a_head_says_who_the_device_is_among_its_neighbours() {
         expect![[r#"
              9 JudgesByGroups
             10 KeepsSources
+            13 Loopback(10.255.0.1)
             16 AdvertisesEvpn
             17 Vtep(10.255.0.1)
             17 Has(10.255.0.1)
@@ -212,6 +213,7 @@ nv overlay evpn
             14 Vtep(10.255.0.7)
             14 Has(10.255.0.7)
             15 AdvertisesEvpn
+            17 Loopback(10.255.0.7)
             ignored []
         "#]],
     );
@@ -477,6 +479,8 @@ interface loopback1
   ip address 10.255.0.9/32
 ",
         expect![[r#"
+             5 Loopback(10.255.0.1)
+             6 Loopback(10.255.0.1)
              2 ? source-interface loopback2: this loopback has no address here
              3 ? source-interface loopback1: nve1 has another source interface already
              7 ? ip address 10.255.0.9/32: the loopback has another address already

@@ -80,6 +80,8 @@ pub(crate) struct Device {
     pub(crate) vtep: Lines<Ipv4Addr>,
     /// The addresses of the device itself.
     own: BTreeMap<Ipv4Addr, Lines<()>>,
+    /// The addresses that its routing says it has.
+    loopbacks: BTreeMap<Ipv4Addr, Lines<()>>,
     pub(crate) judges: Lines<()>,
     keeps: Lines<()>,
     pub(crate) bridges: BTreeMap<Bridge, BridgeLines>,
@@ -302,6 +304,7 @@ impl Device {
             Fact::AdvertisesEvpn => self.advertises.turn((), at, turn),
             Fact::Vtep(address) => self.vtep.turn(*address, at, turn),
             Fact::Has(address) => turn_in(&mut self.own, *address, (), at, turn),
+            Fact::Loopback(address) => turn_in(&mut self.loopbacks, *address, (), at, turn),
             Fact::SegmentOf { bridge, vni } => self.turn_segment(bridge, *vni, at, turn),
             Fact::RoutedIn { bridge, vrf } => self.turn_routed(bridge, vrf, at, turn),
             Fact::Gateway { bridge, address, prefix } => {
@@ -485,6 +488,12 @@ impl Device {
     pub(crate) fn tunnel_from(&self, vni: Vni) -> Option<Ipv4Addr> {
         let own = self.tunnels.get(&vni).and_then(|tunnel| tunnel.from.first());
         own.or_else(|| self.vtep.first()).copied()
+    }
+
+    /// The lines that say that it has this address itself.
+    pub(crate) fn has(&self, address: Ipv4Addr) -> impl Iterator<Item = At> {
+        let lines = [self.own.get(&address), self.loopbacks.get(&address)];
+        lines.into_iter().flatten().flat_map(Lines::ats)
     }
 
     /// Whether a tunnel comes from another address than the device's own.

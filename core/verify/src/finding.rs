@@ -128,6 +128,8 @@ pub enum Weakness {
     AutomaticTarget(Scope),
     /// Routes of this scope have no explicit distinguisher.
     NoDistinguisher(Scope),
+    /// Two devices have one address of their own: what is for one of them may end at the other.
+    SharedLoopback { address: Ipv4Addr, first: DeviceId, second: DeviceId },
     /// Two scopes share a distinguisher.
     SharedDistinguisher { rd: RouteDistinguisher, first: Place, second: Place },
     /// Nobody exports what is imported.
@@ -322,6 +324,7 @@ impl Weakness {
             Self::Silent(_) => "silent",
             Self::AutomaticTarget(_) => "automatic-target",
             Self::NoDistinguisher(_) => "no-distinguisher",
+            Self::SharedLoopback { .. } => "shared-loopback",
             Self::SharedDistinguisher { .. } => "shared-distinguisher",
             Self::DeadImport { .. } => "dead-import",
             Self::Joined { .. } => "joined",
@@ -376,6 +379,11 @@ impl Weak {
             Weakness::NoDistinguisher(scope) => {
                 format!("{} has no explicit route distinguisher", scope)
             }
+            Weakness::SharedLoopback { address, first, second } => format!(
+                "{address} is an address of {} and of {}: what is for one may end at the other",
+                fleet.device_name(*first),
+                fleet.device_name(*second)
+            ),
             Weakness::SharedDistinguisher { rd, first, second } => format!(
                 "route distinguisher {rd} is used by {} and by {}",
                 first.show(fleet),

@@ -61,6 +61,8 @@ pub(crate) struct Index {
     pub(crate) importers: BTreeMap<RouteTarget, BTreeSet<(DeviceId, Scope)>>,
     pub(crate) exporters: BTreeMap<RouteTarget, BTreeSet<(DeviceId, Scope)>>,
     pub(crate) rds: BTreeMap<RouteDistinguisher, BTreeSet<(DeviceId, Scope)>>,
+    /// Devices by the addresses that they have themselves.
+    pub(crate) loopbacks: BTreeMap<Ipv4Addr, BTreeSet<DeviceId>>,
     pub(crate) tags: BTreeMap<Tag, BTreeSet<DomainKey>>,
     pub(crate) jobs: BTreeMap<JobId, BTreeSet<DomainKey>>,
     pub(crate) addresses: BTreeMap<VrfName, BTreeMap<Ipv4Addr, Ports>>,
@@ -292,6 +294,11 @@ impl Verifier {
             Fact::Exports { scope, target } => {
                 let still = lines(scope).is_some_and(|l| l.exports.values().any(|t| t == target));
                 set(&mut self.index.exporters, *target, (device, scope.clone()), still);
+            }
+            Fact::Has(address) | Fact::Loopback(address) => {
+                let still = facts.has(*address).next().is_some();
+                set(&mut self.index.loopbacks, *address, device, still);
+                self.dirty.places.insert(Spotted::Loopback(*address));
             }
             Fact::Distinguisher { scope, rd } => {
                 let still = lines(scope).is_some_and(|l| l.rds.values().any(|r| r == rd));

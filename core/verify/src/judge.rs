@@ -42,6 +42,7 @@ impl Verifier {
             Spotted::Tag(tag) => self.judge_tag(*tag, &mut judgement),
             Spotted::Job(job) => self.judge_job(*job, &mut judgement),
             Spotted::Rd(rd) => self.judge_rd(*rd, &mut judgement),
+            Spotted::Loopback(address) => self.judge_loopback(*address, &mut judgement),
             Spotted::Address(vrf, address) => self.judge_address(vrf, *address, &mut judgement),
             Spotted::Consent(consent) => self.judge_consent(consent, &mut judgement),
         }
@@ -507,6 +508,16 @@ impl Verifier {
             .collect();
         let (first, second) = (place(first), place(second));
         self.weak(judgement, None, Weakness::SharedDistinguisher { rd, first, second }, ats);
+    }
+
+    fn judge_loopback(&self, address: Ipv4Addr, judgement: &mut Judgement) {
+        let mut devices = self.index.loopbacks.get(&address).into_iter().flatten();
+        let (Some(&first), Some(&second)) = (devices.next(), devices.next()) else {
+            return;
+        };
+        let lines = [first, second].map(|device| self.facts(device).has(address).next());
+        let weakness = Weakness::SharedLoopback { address, first, second };
+        self.weak(judgement, None, weakness, lines.into_iter().flatten());
     }
 
     fn judge_address(&self, vrf: &VrfName, address: Ipv4Addr, judgement: &mut Judgement) {

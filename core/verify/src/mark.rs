@@ -125,7 +125,7 @@ impl Verifier {
             | Fact::Queue { vrf, .. } => {
                 self.dirty.places.insert(Spotted::Vrf(device, vrf.clone()));
             }
-            Fact::Holds(_) => {}
+            Fact::Holds(_) | Fact::Loopback(_) => {}
             Fact::Uplink(_) | Fact::QueuedLink { .. } => {
                 self.dirty.fabric |= matches!(fact, Fact::Uplink(_));
                 self.dirty.places.insert(Spotted::Device(device));

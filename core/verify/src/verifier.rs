@@ -82,6 +82,7 @@ pub(crate) enum Spotted {
     Tag(Tag),
     Job(JobId),
     Rd(RouteDistinguisher),
+    Loopback(Ipv4Addr),
     Address(VrfName, Ipv4Addr),
     Consent(Consent),
 }

@@ -132,9 +132,11 @@ impl World {
     }
 
     /// Whether what is for this address in a VRF goes into the receiver's bridge domain. Linux sends
-    /// it into the smallest network that holds it.
+    /// it into the smallest network that holds it, unless a line of the VRF's own leads it away.
     fn leads_to(&self, to: Spot<'_>, vrf: &VrfName, address: Ipv4Addr) -> bool {
-        self.is_switch(to.device) || to.facts.connected(vrf, address).contains(&to.bridge)
+        let is_led_away = || to.facts.reaches(vrf, address).next().is_some();
+        let is_connected = || to.facts.connected(vrf, address).contains(&to.bridge);
+        self.is_switch(to.device) || (is_connected() && !is_led_away())
     }
 
     /// Whether a VRF of a device knows the routes of another one of the same device. On Linux each

@@ -410,12 +410,16 @@ impl<'a> Exit<'a> {
     }
 
     /// Whether what is routed to this address goes into this bridge domain. Linux sends it into the
-    /// smallest network that holds it.
+    /// smallest network that holds it, unless a route that was set by hand takes it elsewhere.
     fn leads_to(&self, domain: &SmolStr, to: To) -> bool {
         let (Some(vrf), To::Unicast(address, _)) = (&self.machine.domains[domain].vrf, to) else {
             return false;
         };
-        self.machine.follows_exporters() || self.machine.connected(vrf, address).contains(domain)
+        if self.machine.follows_exporters() {
+            return true;
+        }
+        let stays = self.machine.vrfs.get(vrf).is_none_or(|vrf| vrf.reached(address).is_empty());
+        stays && self.machine.connected(vrf, address).contains(domain)
     }
 
     /// Delivers the frame to the ports of a bridge domain that shall have it and may (P8).

@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         match block {
             Block::Top => self.top(line, words),
             Block::Vlan(vlan) => self.vlan(line, words, vlan),
-            Block::Loopback(name) => self.loopback(words, name),
+            Block::Loopback(name) => self.loopback(line, words, name),
             Block::Nve => self.nve(line, words),
             Block::Svi(vlan) => self.svi(line, words, vlan),
             Block::Port(port) => self.port(line, words, port),
@@ -170,11 +170,13 @@ impl<'a> Reader<'a> {
         DONE
     }
 
-    fn loopback(&mut self, words: &[&'a str], name: &'a str) -> Below<'a> {
+    fn loopback(&mut self, line: Line<'a>, words: &[&'a str], name: &'a str) -> Below<'a> {
         let ["ip", "address", host] = *words else {
             return Ok(None);
         };
-        self.late.loopback(name, values::host(host)?)?;
+        let address = values::host(host)?;
+        self.late.loopback(name, address)?;
+        self.claim(line, Fact::Loopback(address));
         DONE
     }
 
