@@ -21,7 +21,7 @@ use crate::workload::Workload;
 use crate::{Trouble, converged, force, frr, namespace};
 
 /// How long one step may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) fn up(spec: &Spec, progress: &mut dyn FnMut(&str)) -> Result<Lab, Trouble> {

@@ -285,7 +285,9 @@ impl<'a> Change<'a> {
             }
             let namespace = vrf.and_then(|vrf| self.spaces.namespace(Some(vrf)));
             let namespace = namespace.ok_or_else(|| absent(name, "its VRF"))?;
-            tunnels.push(requests::new_tunnel(name, TUNNELS + vni, vni, local, mtu, namespace));
+            let is_device = self.place.vrfs == Vrfs::Devices;
+            let vrf = requests::Vrf { namespace, is_device };
+            tunnels.push(requests::new_tunnel(name, TUNNELS + vni, vni, local, mtu, &vrf));
         }
         self.ask(None, &tunnels)
     }

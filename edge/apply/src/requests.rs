@@ -162,6 +162,15 @@ pub(crate) fn mend_bridge(name: &str, index: u32, mac: Mac) -> [Request; 2] {
     ]
 }
 
+/// Where a tunnel shall stand.
+pub(crate) struct Vrf<'a> {
+    pub(crate) namespace: &'a File,
+    /// Between VRFs of one namespace the kernel's short way from a tunnel to another tunnel of the
+    /// same node does not work: the packet comes out with the route that it went in by, and takes it
+    /// again until its time is over. So what is sent to oneself goes the whole way.
+    pub(crate) is_device: bool,
+}
+
 /// A tunnel that learns nothing by itself, keeps the traffic class and carries group tags. Asked
 /// for in the node's own namespace, where its packets are sent and received; it stands in the
 /// VRF's.
@@ -171,9 +180,9 @@ pub(crate) fn new_tunnel(
     vni: u32,
     local: Ipv4Addr,
     mtu: Option<u32>,
-    vrf: &File,
+    vrf: &Vrf<'_>,
 ) -> Request {
-    let about = vec![
+    let mut about = vec![
         InfoVxlan::Id(vni),
         InfoVxlan::Local(local),
         InfoVxlan::Port(VXLAN),
@@ -181,10 +190,13 @@ pub(crate) fn new_tunnel(
         InfoVxlan::Tos(TOS_INHERIT),
         InfoVxlan::Gbp,
     ];
+    if vrf.is_device {
+        about.push(InfoVxlan::Localbypass(false));
+    }
     let mut link = link(index);
     link.attributes = vec![
         LinkAttribute::IfName(name.into()),
-        LinkAttribute::NetNsFd(vrf.as_raw_fd()),
+        LinkAttribute::NetNsFd(vrf.namespace.as_raw_fd()),
         LinkAttribute::LinkInfo(vec![
             LinkInfo::Kind(InfoKind::Vxlan),
             LinkInfo::Data(InfoData::Vxlan(about)),
