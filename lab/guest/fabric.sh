@@ -6,15 +6,28 @@ echo 'frr:x:101:101:frr:/:/bin/false' >> /etc/passwd
 printf 'root:x:0:\nfrr:x:101:frr\nfrrvty:x:102:frr\n' > /etc/group
 mkdir -p /etc/frr /run/netns /var/tmp /var/run
 export PATH=/bin HOME=/
+# The shell of busybox would take its own `ip` before any other.
+ln -sf dash /bin/sh
 
 lab=/run/bulkhead/lab
 agents="$lab/documents --ca $lab/ca --state $lab/state"
 
-# Raises the lab. An emulated processor on a busy host may be late, so that it tries again.
+# Raises the lab, and watches it. An emulated processor on a busy host may be late, so that it tries
+# again.
 raise() {
   for _ in 1 2 3 4 5; do
-    bulkhead lab up --leaves 2 --spines 1 --tenants 2 --vrfs devices && return
+    bulkhead lab up --leaves 2 --spines 1 --tenants 2 --vrfs devices && break
   done
+  bulkhead watch $agents >> /tmp/watched 2>&1 < /dev/null &
+}
+
+# Says the words if whoever watches is told of a line with them: told WORDS
+told() {
+  for _ in $(seq 240); do
+    grep -qF "$1" /tmp/watched && echo "$1" && return
+    usleep 250000
+  done
+  tail -n 20 /tmp/watched
   return 1
 }
 
@@ -38,14 +51,18 @@ again() {
   bulkhead apply $agents --to agents 2>&1 | tail -n 1
 }
 
-# Sends the plan until nothing is found in what the devices hold; says what is, if it stays.
-mend() {
-  for _ in 1 2 3; do
-    again > /tmp/again
-    [ -z "$(held)" ] && return
+# Waits until nothing is found in what the devices hold, and sends the plan then; what is said about
+# it is that there is nothing to do.
+mended() {
+  for _ in $(seq 30); do
+    if [ -z "$(held)" ]; then
+      again
+      return
+    fi
+    sleep 1
   done
-  cat /tmp/again
   held | head -n 20
+  tail -n 20 /tmp/watched
   return 1
 }
 

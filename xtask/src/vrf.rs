@@ -12,14 +12,20 @@ use trial::Trials;
 
 const KIT: Kit = Kit {
     folder: "vrf",
-    packages: &["busybox-static", "frr", "iproute2", "qemu-system-x86"],
+    packages: &["busybox-static", "dash", "frr", "iproute2", "qemu-system-x86"],
     matters: &["linux-image", "qemu-system-x86_", "frr_"],
     // The packet program needs Linux 6.6 to stay attached by itself.
     newer: Newer::Kernel,
     modules: &["vrf", "vxlan", "bridge", "veth", "sch_ingress", "sch_htb", "sch_fq_codel"],
     // On a busy host the emulated timer may be late, and the kernel would give up on it.
     kernel: "no_timer_check",
-    programs: &["usr/bin/ip", "usr/sbin/bridge", "usr/lib/frr/zebra", "usr/lib/frr/bgpd"],
+    programs: &[
+        "usr/bin/dash",
+        "usr/bin/ip",
+        "usr/sbin/bridge",
+        "usr/lib/frr/zebra",
+        "usr/lib/frr/bgpd",
+    ],
     has_verbs: false,
     wishes: include_str!("../../lab/guest/fabric.sh"),
 };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::Failure;
-use crate::guest::{Answer, Machine};
+use crate::guest::Machine;
 
 /// What `lab break` breaks, and a part of a line that tells of it.
 const BROKEN: [(&str, &str); 6] = [
@@ -108,8 +108,8 @@ impl Trials {
         self.ask(machine, what, "packets", "As planned")
     }
 
-    /// Something is changed behind everyone's back: it is found, undone by the next apply, and what
-    /// is held then is proved again.
+    /// Something is changed behind everyone's back: whoever watches is told the line, the agent undoes
+    /// it, and what is held then is proved again.
     fn mended(
         &mut self,
         machine: &mut Machine,
@@ -117,12 +117,10 @@ impl Trials {
         change: &str,
         line: &str,
     ) -> Result<(), Failure> {
+        machine.tell(": > /tmp/watched")?;
         machine.tell(change)?;
-        self.ask(machine, what, &format!("held | grep -oF '{line}' | sort -u"), line)?;
-        let Answer { code, text } = machine.ask("mend")?;
-        let seen = if code == 0 { "nothing is found any more".to_owned() } else { text };
-        self.row(&format!("{what}, and apply"), "nothing is found any more", &seen);
-        Ok(())
+        self.ask(machine, what, &format!("told '{line}'"), line)?;
+        self.ask(machine, "what is proved and sent after that", "mended", "Nothing to do")
     }
 
     fn ask(
