@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lab::{Lab, Spec};
+use observe::Backing;
 
 /// A lab that is gone after the test, however that ends.
 struct Standing {
@@ -18,7 +19,8 @@ impl Standing {
     fn up(kind: &str, leaves: u16, spines: u16, tenants: u16) -> Self {
         let name = format!("t{}{kind}", std::process::id());
         let program = PathBuf::from(env!("CARGO_BIN_EXE_bulkhead"));
-        let spec = Spec { name: name.clone(), leaves, spines, tenants, program };
+        let vrfs = Backing::Namespaces;
+        let spec = Spec { name: name.clone(), leaves, spines, tenants, vrfs, program };
         let mut standing = Self { name, lab: None };
         standing.lab = Some(Lab::up(&spec, &mut |step| eprintln!("{step}")).unwrap());
         standing

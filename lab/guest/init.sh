@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# The first program of a machine of `cargo xtask roce-test` or `cargo xtask hardware-test`: does what
-# it is asked for on its second serial line, one line a wish, and answers with what was said and a
+# The first program of a machine of `cargo xtask roce-test`, `hardware-test` or `vrf-test`: does what it
+# is asked for on its second serial line, one line a wish, and answers with what was said and a
 # line `:exit <code>`. The wishes are the functions of /wishes.sh. The first serial line is the
 # kernel's, for its log.
 
@@ -18,10 +18,12 @@ done
 . /wishes.sh
 
 ip link set lo up
-# Only the two addresses of an endpoint, at once: the fabric knows no others.
-echo 1 > /proc/sys/net/ipv6/conf/eth0/addr_gen_mode
-echo 0 > /proc/sys/net/ipv6/conf/eth0/accept_dad
-echo 0 > /proc/sys/net/ipv6/conf/eth0/accept_ra
+if [ -e /sys/class/net/eth0 ]; then
+  # Only the two addresses of an endpoint, at once: the fabric knows no others.
+  echo 1 > /proc/sys/net/ipv6/conf/eth0/addr_gen_mode
+  echo 0 > /proc/sys/net/ipv6/conf/eth0/accept_dad
+  echo 0 > /proc/sys/net/ipv6/conf/eth0/accept_ra
+fi
 
 stty -F /dev/ttyS1 raw -echo
 exec 3<>/dev/ttyS1

@@ -1,7 +1,9 @@
 //! Where the things of a lab are, and what they are called.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use observe::Backing;
 
 use crate::Trouble;
 
@@ -9,6 +11,8 @@ use crate::Trouble;
 const LABS: &str = "/run/bulkhead";
 /// Where named network namespaces are.
 const NAMESPACES: &str = "/run/netns";
+/// The file that says what VRFs are made of.
+const BACKING: &str = "vrfs";
 
 /// The folder of one lab.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -68,6 +72,19 @@ impl Folder {
     /// Where a device's agent listens.
     pub(crate) fn socket(&self, device: &str) -> PathBuf {
         self.device(device).join("agent.sock")
+    }
+
+    /// What VRFs are made of on its devices.
+    pub(crate) fn backing(&self) -> Result<Backing, Trouble> {
+        let path = self.path().join(BACKING);
+        let word = fs::read_to_string(&path).map_err(Trouble::file(&path))?;
+        let strange = |error| Trouble::file(&path)(io::Error::other(error));
+        word.parse::<Backing>().map_err(strange)
+    }
+
+    /// Writes down what VRFs are made of, for whoever starts a daemon later.
+    pub(crate) fn write_backing(&self, backing: Backing) -> Result<(), Trouble> {
+        Self::write(&self.path().join(BACKING), backing.as_str())
     }
 
     /// What the network namespace of a device or workload is called.

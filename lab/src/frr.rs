@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use nix::unistd::User;
+use observe::Backing;
 use serde_json::Value;
 
 use crate::Trouble;
@@ -42,8 +43,7 @@ pub(crate) fn start(folder: &Folder, device: &str, daemon: &str) -> Result<Proce
     command.arg("-i").arg(own.join(format!("{daemon}.pid")));
     command.arg("-z").arg(own.join("zserv.api"));
     command.arg("--vty_socket").arg(&own);
-    if daemon == "zebra" {
-        // Namespaces are VRFs: this also works where the kernel has no VRF device.
+    if daemon == "zebra" && folder.backing()? == Backing::Namespaces {
         command.arg("-n");
     }
     let output = folder.device(device).join(format!("{daemon}.log"));

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use observe::Backing;
+
 /// What a lab shall be like.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Spec {
@@ -14,6 +16,8 @@ pub struct Spec {
     pub spines: u16,
     /// How many tenants, beside the one that serves files.
     pub tenants: u16,
+    /// What VRFs are made of.
+    pub vrfs: Backing,
     /// The built `bulkhead`, which the agents are.
     pub program: PathBuf,
 }
@@ -169,7 +173,8 @@ pub(crate) mod tests {
     use plan::Ledger;
 
     pub(crate) fn planned(leaves: u16, spines: u16, tenants: u16) -> plan::Plan {
-        let spec = Spec { name: "lab".into(), leaves, spines, tenants, program: PathBuf::new() };
+        let (vrfs, program) = (Backing::Namespaces, PathBuf::new());
+        let spec = Spec { name: "lab".into(), leaves, spines, tenants, vrfs, program };
         let documents = spec.documents();
         let sources: Vec<Source<'_>> =
             documents.iter().map(|(file, text)| Source { file, text }).collect();

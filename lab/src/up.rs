@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use model::Fleet;
+use observe::Backing;
 use plan::Plan;
 
 use crate::cables::{self, batch};
@@ -20,12 +21,13 @@ use crate::workload::Workload;
 use crate::{Trouble, converged, force, frr, namespace};
 
 /// How long one step may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) fn up(spec: &Spec, progress: &mut dyn FnMut(&str)) -> Result<Lab, Trouble> {
     let documents = spec.documents();
     build(&spec.name, &spec.program, progress, |building, progress| {
+        building.keep(spec.vrfs)?;
         let plan = building.raise(&documents, progress)?;
         building.put_in_force(&plan, progress)
     })
@@ -38,6 +40,7 @@ pub(crate) fn raise(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Lab, Trouble> {
     build(name, Path::new("bulkhead"), progress, |building, progress| {
+        building.keep(Backing::Namespaces)?;
         let plan = building.raise(documents, progress)?;
         Ok(Lab::over(building.folder.clone(), building.program.clone(), plan))
     })
@@ -72,6 +75,12 @@ struct Building {
 }
 
 impl Building {
+    /// Keeps what VRFs are made of.
+    fn keep(&self, vrfs: Backing) -> Result<(), Trouble> {
+        Folder::make(&self.folder.path())?;
+        self.folder.write_backing(vrfs)
+    }
+
     /// Namespaces, cables and routing daemons.
     fn raise(
         &self,
@@ -222,6 +231,7 @@ pub(crate) fn start_agent(folder: &Folder, program: &Path, device: &str) -> Resu
     command.arg("--frr").arg(folder.frr(device));
     command.arg("--filter").arg("/sys/fs/bpf/bulkhead");
     command.arg("--state").arg(own.join("state"));
+    command.arg("--vrfs").arg(folder.backing()?.as_str());
     let output = own.join("agent.log");
     namespace::beside(holder.id, || {
         Process::start(&processes, device, "agent", &mut command, &output).map(drop)

@@ -4,7 +4,7 @@ mod machine;
 mod supplies;
 
 pub(crate) use machine::{Answer, Machine};
-pub(crate) use supplies::{Kit, Supplies};
+pub(crate) use supplies::{Kit, Newer, Supplies};
 
 use crate::{Failure, shell};
 

@@ -6,7 +6,7 @@ mod trial;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::guest::{Kit, Machine, Supplies, here_and_now, must, with_result};
+use crate::guest::{Kit, Machine, Newer, Supplies, here_and_now, must, with_result};
 use crate::{Failure, shell};
 use trial::Trials;
 
@@ -15,7 +15,7 @@ const KIT: Kit = Kit {
     packages: &["busybox-static", "qemu-system-x86"],
     matters: &["linux-image", "qemu-system-x86_"],
     // The interface with virtual functions is not in the distribution's own emulator.
-    is_newer: true,
+    newer: Newer::Packages,
     modules: &["igb", "igbvf", "vfio-pci", "vfio_iommu_type1"],
     kernel: "intel_iommu=on iommu.strict=1",
     programs: &[],

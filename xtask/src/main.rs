@@ -13,6 +13,7 @@ mod roce;
 mod setup;
 mod shell;
 mod test;
+mod vrf;
 
 use std::env;
 use std::process::{Command, ExitCode};
@@ -31,6 +32,8 @@ usage: cargo xtask <chore>
                                      a job, and nowhere else; may write the result into docs/roce.md
   hardware-test [--record]           a virtual machine with an IOMMU, virtual functions and NUMA nodes: what is
                                      discovered there, and drivers changed; may write into docs/hardware.md
+  vrf-test [--record]                a virtual machine whose kernel has VRF devices: a lab in it, tried, broken and
+                                     repaired; may write the result into docs/vrf.md
   oracle [--rounds N]                random plans with a hole, held by real parts: packets do what the verifier
                                      says; 1,000 of them unless told otherwise
   bench [argument]...                measure in release mode; `cargo xtask bench --help` says more
@@ -60,6 +63,8 @@ fn chore(words: &[&str]) -> Result<(), Failure> {
         ["roce-test", "--record"] => roce::run(true),
         ["hardware-test"] => hardware::run(false),
         ["hardware-test", "--record"] => hardware::run(true),
+        ["vrf-test"] => vrf::run(false),
+        ["vrf-test", "--record"] => vrf::run(true),
         ["oracle"] => oracle("1000"),
         ["oracle", "--rounds", rounds] if rounds.parse::<u32>().is_ok() => oracle(rounds),
         ["bench", options @ ..] => bench(options),

@@ -11,7 +11,7 @@ mod trial;
 
 use std::collections::BTreeMap;
 
-use crate::guest::{Kit, Machine, Supplies};
+use crate::guest::{Kit, Machine, Newer, Supplies};
 use crate::{Failure, shell};
 use host::{Lab, namespace};
 use report::Report;
@@ -34,10 +34,10 @@ const KIT: Kit = Kit {
         "qemu-system-x86",
     ],
     matters: &["linux-image", "qemu-system-x86_", "ibverbs-utils", "perftest"],
-    is_newer: false,
+    newer: Newer::Nothing,
     modules: &["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe"],
     kernel: "",
-    programs: &["ib_write_bw", "ibv_rc_pingpong", "rdma"],
+    programs: &["usr/bin/ib_write_bw", "usr/bin/ibv_rc_pingpong", "usr/bin/rdma"],
     has_verbs: true,
     wishes: include_str!("../../lab/guest/wishes.sh"),
 };

@@ -10,7 +10,7 @@ use std::time::Duration;
 use agent::{Address, Changes, Identity, Memory, Station, Terms};
 use apply::{Linux, Node, NodeError};
 use clap::{Args, Subcommand};
-use observe::{Place, Watch};
+use observe::{Backing, Place, Trouble, Vrfs, Watch};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::ending::{Ended, Stop};
@@ -63,9 +63,13 @@ struct Serve {
     /// Where the kernel keeps the packet program, below /sys/fs/bpf
     #[arg(long, value_name = "DIR", default_value = "/sys/fs/bpf/bulkhead")]
     filter: PathBuf,
-    /// The folder of the VRFs' network namespaces
+    /// What VRFs are made of: `devices` or `namespaces` [default: devices where the kernel makes
+    /// them, unless zebra runs with -n]
+    #[arg(long, value_name = "KIND")]
+    vrfs: Option<Backing>,
+    /// The folder of the VRFs' network namespaces, if they are made of those
     #[arg(long, value_name = "DIR", default_value = "/run/netns")]
-    vrfs: PathBuf,
+    namespaces: PathBuf,
     /// Where to keep what was sent
     #[arg(long, value_name = "DIR", default_value = "/var/lib/bulkhead/node")]
     state: PathBuf,
@@ -113,10 +117,11 @@ impl Serve {
     fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let identity = Identity::open(&self.identity)?;
         let terms = Terms { lease: self.lease.0, state: self.own_state(), ..Terms::default() };
-        let (node, changes) = self.node()?;
+        let place = if self.rehearse { None } else { Some(self.place()?) };
+        let (node, changes) = node(place.clone())?;
         let mut agent = agent::Agent::open(identity, node, Some(changes), terms)?;
-        if !self.rehearse {
-            agent = agent.with_station(Station::new(self.place()));
+        if let Some(place) = place {
+            agent = agent.with_station(Station::new(place));
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
@@ -137,28 +142,35 @@ impl Serve {
         Ok(Ended::Done)
     }
 
-    fn node(&self) -> Result<Watched, Stop> {
-        if self.rehearse {
-            let memory = Memory::default();
-            return Ok((Box::new(memory.node()), Box::new(memory.changes())));
-        }
-        let place = self.place();
-        let watch = Watch::begin(&place)?;
-        Ok((Box::new(Linux::open(place).map_err(NoNode)?), Box::new(Told(watch))))
-    }
-
-    fn place(&self) -> Place {
-        Place {
+    fn place(&self) -> Result<Place, Trouble> {
+        let backing = match self.vrfs {
+            Some(backing) => backing.made_here()?,
+            None => Backing::of_node(&self.frr)?,
+        };
+        Ok(Place {
             frr: self.frr.clone(),
             filter: self.filter.clone(),
-            vrfs: self.vrfs.clone(),
+            vrfs: match backing {
+                Backing::Devices => Vrfs::Devices,
+                Backing::Namespaces => Vrfs::Namespaces(self.namespaces.clone()),
+            },
             state: self.state.clone(),
-        }
+        })
     }
 
     fn own_state(&self) -> Option<PathBuf> {
         (!self.rehearse).then(|| self.state.join("agent"))
     }
+}
+
+/// The node of a place, or one made of memory.
+fn node(place: Option<Place>) -> Result<Watched, Stop> {
+    let Some(place) = place else {
+        let memory = Memory::default();
+        return Ok((Box::new(memory.node()), Box::new(memory.changes())));
+    };
+    let watch = Watch::begin(&place)?;
+    Ok((Box::new(Linux::open(place).map_err(NoNode)?), Box::new(Told(watch))))
 }
 
 /// Says a line at once. An agent outlives whoever reads its words.

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use ::lab::{Fault, Spec};
 use clap::{Args, Subcommand};
+use observe::{Backing, Trouble};
 
 use crate::ending::{Ended, Stop};
 use crate::words::{BAD, DIM, Format, GOOD, NAME, Table, aside, cell, examples, painted, plural};
@@ -63,13 +64,18 @@ pub(crate) struct Up {
     /// How many tenants, beside the one that serves files
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=24))]
     tenants: u16,
+    /// What VRFs are made of: `devices` or `namespaces` [default: devices where the kernel makes
+    /// them]
+    #[arg(long, value_name = "KIND")]
+    vrfs: Option<Backing>,
 }
 
 /// Run a command inside a device or a workload
 #[derive(Args)]
 #[command(after_help = examples!(
     "bulkhead lab exec leaf-1 -- ip -br link" => "what a leaf has outside of its VRFs",
-    "bulkhead lab exec leaf-1 -- ip -n t1 route" => "what it has in one of them",
+    "bulkhead lab exec leaf-1 -- ip -n t1 route" => "what it has in one of them, if they are namespaces",
+    "bulkhead lab exec leaf-1 -- ip route show vrf t1" => "the same, if they are devices",
     "bulkhead lab exec leaf-1 -- vtysh --vty_socket /run/bulkhead/lab/devices/leaf-1/frr"
         => "talk to its routing daemons",
     "bulkhead lab exec red-1/0 -- ping -c 1 10.1.0.3" => "be a workload",
@@ -157,6 +163,7 @@ impl Up {
             leaves: self.leaves,
             spines: self.spines,
             tenants: self.tenants,
+            vrfs: self.backing()?,
             program: program()?,
         };
         let lab = ::lab::Lab::up(&spec, &mut |step| {
@@ -174,6 +181,13 @@ impl Up {
         let name = lab.name();
         writeln!(out, "Try: bulkhead test connectivity --lab {name}")?;
         Ok(Ended::Done)
+    }
+
+    fn backing(&self) -> Result<Backing, Trouble> {
+        match self.vrfs {
+            Some(backing) => backing.made_here(),
+            None => Backing::of_kernel(),
+        }
     }
 }
 

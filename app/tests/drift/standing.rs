@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lab::{Lab, Spec, Workload};
+use observe::Backing;
 
 /// A step that takes longer hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
@@ -26,7 +27,8 @@ impl Standing {
     pub(crate) fn of(program: &Path, kind: &str, tenants: u16) -> Self {
         let name = format!("d{}{kind}", std::process::id());
         let program = program.to_owned();
-        let spec = Spec { name: name.clone(), leaves: 2, spines: 1, tenants, program };
+        let vrfs = Backing::Namespaces;
+        let spec = Spec { name: name.clone(), leaves: 2, spines: 1, tenants, vrfs, program };
         let lab = Lab::up(&spec, &mut |_| {}).unwrap();
         Self { name, lab }
     }

@@ -11,7 +11,7 @@ use intent::Source;
 use lab::Fault;
 use model::{Artifact, DeviceId, Dialect, Generation, Part, PartText};
 use nix::sys::signal::{Signal, raise};
-use observe::{Place, Vty};
+use observe::{Place, Vrfs, Vty};
 use plan::{Ledger, Plan};
 use verify::Finding;
 
@@ -209,7 +209,7 @@ fn hold_and_die() {
     let mut node = Linux::open(Place {
         frr: said(FRR),
         filter: "/sys/fs/bpf/bulkhead".into(),
-        vrfs: "/run/netns".into(),
+        vrfs: Vrfs::Namespaces("/run/netns".into()),
         state: said(STATE),
     })
     .unwrap();

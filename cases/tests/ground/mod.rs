@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use apply::{Linux, Node as _, NodeError, Sent};
 use lab::Lab;
 use model::{Artifact, DeviceId, Dialect, Fleet, Generation, Part, PartText};
-use observe::Place;
+use observe::{Place, Vrfs};
 
 use crate::packets::Arena;
 
@@ -159,7 +159,7 @@ impl Ground {
         Place {
             frr: self.lab.frr(device),
             filter: PathBuf::from("/sys/fs/bpf/oracle"),
-            vrfs: PathBuf::from("/run/netns"),
+            vrfs: Vrfs::Namespaces(PathBuf::from("/run/netns")),
             state: self.lab.own(device).join("state"),
         }
     }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use filter::Kernel;
-use observe::{Found, Place, Request, Spaces, Trouble, next_hop, run_inside};
+use netlink_packet_route::AddressFamily;
+use observe::{Found, Place, Request, Spaces, Trouble, Vrfs, next_hop, run_inside, table_of};
 use wire::{ipv6_of, router_mac};
 
 use crate::line::{Extra, Line};
@@ -42,6 +43,10 @@ impl<'a> Change<'a> {
                 Extra::Link { port } => self.release(port)?,
                 Extra::Uplink { port } => self.close_uplink(port)?,
                 Extra::Vrf { name } => self.empty(name)?,
+                Extra::VrfOfTable { name } => {
+                    self.empty(name)?;
+                    vrf::end(self.place, self.spaces, name)?;
+                }
                 Extra::Queues { port } => self.end_queues(port)?,
                 _ => {}
             }
@@ -109,9 +114,9 @@ impl<'a> Change<'a> {
     /// nobody has a place for is dropped, and to begin anew costs two grace periods.
     fn release_from(&mut self, vrf: Option<&str>, port: &str, index: u32) -> Result<(), Trouble> {
         self.ask(vrf, &[requests::take_out(port, index)])?;
-        let Some(name) = vrf else { return Ok(()) };
+        let (Vrfs::Namespaces(folder), Some(name)) = (&self.place.vrfs, vrf) else { return Ok(()) };
         let Some(home) = self.spaces.namespace(None) else { return Ok(()) };
-        let home = home.try_clone().map_err(Trouble::file(&self.place.vrfs))?;
+        let home = home.try_clone().map_err(Trouble::file(folder))?;
         self.ask(Some(name), &[requests::move_to(port, index, &home)])
     }
 
@@ -164,8 +169,9 @@ impl<'a> Change<'a> {
                 for address in u32::from(first)..=u32::from(last) {
                     let address = Ipv4Addr::from(address);
                     let twin = ipv6_of(tenant(vni), address).into();
-                    ask(Some(vrf), requests::remove_route(address.into(), 32, None, None));
-                    ask(Some(vrf), requests::remove_route(twin, 128, None, None));
+                    let table = self.table(Some(vrf));
+                    ask(Some(vrf), requests::remove_route(address.into(), 32, None, table));
+                    ask(Some(vrf), requests::remove_route(twin, 128, None, table));
                 }
             }
             Extra::LoneNeighbour { address, dev, vrf } => {
@@ -189,7 +195,13 @@ impl<'a> Change<'a> {
                 }
             }
             Extra::Route { address, prefix, vrf, metric, table } => {
+                let table = table.or_else(|| self.table(vrf));
                 ask(vrf, requests::remove_route(address, prefix, metric, table));
+            }
+            Extra::Rule { is_ipv6, priority, action, table } => {
+                let family = if is_ipv6 { AddressFamily::Inet6 } else { AddressFamily::Inet };
+                let table = Some(table).filter(|table| *table != 0);
+                ask(None, requests::remove_rule(family, priority, action.into(), table));
             }
             Extra::Queue { port, tenant } => {
                 if let Some((vrf, index)) = index(port) {
@@ -198,6 +210,7 @@ impl<'a> Change<'a> {
             }
             Extra::Uplink { .. }
             | Extra::Vrf { .. }
+            | Extra::VrfOfTable { .. }
             | Extra::Made { .. }
             | Extra::Link { .. }
             | Extra::Queues { .. } => {}
@@ -224,7 +237,7 @@ impl<'a> Change<'a> {
         let mut made = Vec::new();
         for line in missing {
             let Line::Vrf { name } = *line else { continue };
-            vrf::make(self.place, name).map_err(Trouble::file(&self.place.vrfs.join(name)))?;
+            vrf::make(self.place, self.spaces, name)?;
             made.push(name);
         }
         if !made.is_empty() {
@@ -246,8 +259,13 @@ impl<'a> Change<'a> {
                 _ => continue,
             };
             let index = self.made(&name, bridge_index(&name));
+            let device = match self.place.vrfs {
+                Vrfs::Namespaces(_) => None,
+                Vrfs::Devices => Some(self.port(vrf)?.1),
+            };
             let batch = bridges.entry(Some(vrf)).or_default();
             batch.push(requests::new_bridge(&name, index, mac));
+            batch.extend(device.map(|device| requests::set_master(&name, index, device)));
             batch.extend(requests::mend_bridge(&name, index, mac));
             batch.push(requests::set_up(&name, index));
         }
@@ -267,7 +285,9 @@ impl<'a> Change<'a> {
             }
             let namespace = vrf.and_then(|vrf| self.spaces.namespace(Some(vrf)));
             let namespace = namespace.ok_or_else(|| absent(name, "its VRF"))?;
-            tunnels.push(requests::new_tunnel(name, TUNNELS + vni, vni, local, mtu, namespace));
+            let is_device = self.place.vrfs == Vrfs::Devices;
+            let vrf = requests::Vrf { namespace, is_device };
+            tunnels.push(requests::new_tunnel(name, TUNNELS + vni, vni, local, mtu, &vrf));
         }
         self.ask(None, &tunnels)
     }
@@ -282,16 +302,9 @@ impl<'a> Change<'a> {
             let to = vrf_of(master, self.wanted).ok_or_else(|| absent(port, "its bridge"))?;
             let (at, index) = self.port(port)?;
             if at != Some(to) {
-                let namespace = self.spaces.namespace(Some(to));
-                let namespace = namespace.ok_or_else(|| absent(port, "its VRF"))?;
-                let namespace = namespace.try_clone().map_err(Trouble::file(&self.place.vrfs))?;
-                let moved = [
-                    requests::take_out(port, index),
-                    requests::set_mtu(port, index, mtu),
-                    requests::move_to(port, index, &namespace),
-                ];
-                self.ask(at, &moved)?;
-                has_moved = true;
+                let out = [requests::take_out(port, index), requests::set_mtu(port, index, mtu)];
+                self.ask(at, &out)?;
+                has_moved |= self.move_to(to, at, port, index)?;
             }
             if at != Some(to) || !self.found.judged(at, &["workload", "local"], index) {
                 arrived.entry(to).or_default().push(port);
@@ -303,6 +316,22 @@ impl<'a> Change<'a> {
             run_inside(namespace, || ports.iter().try_for_each(|port| kernel.attach_port(port)))??;
         }
         Ok(has_moved)
+    }
+
+    /// Moves a port into the namespace of a VRF, and says whether it has one.
+    fn move_to(
+        &mut self,
+        vrf: &str,
+        at: Option<&str>,
+        port: &str,
+        index: u32,
+    ) -> Result<bool, Trouble> {
+        let Vrfs::Namespaces(folder) = &self.place.vrfs else { return Ok(false) };
+        let namespace = self.spaces.namespace(Some(vrf));
+        let namespace = namespace.ok_or_else(|| absent(port, "its VRF"))?;
+        let namespace = namespace.try_clone().map_err(Trouble::file(folder))?;
+        self.ask(at, &[requests::move_to(port, index, &namespace)])?;
+        Ok(true)
     }
 
     /// Joins everything: addresses, bridge ports, who is where, and what is reached elsewhere.
@@ -353,7 +382,7 @@ impl<'a> Change<'a> {
             Line::Neighbour { address, mac, dev, master } => {
                 let (vrf, bridge) = self.port(master)?;
                 let (at, port) = self.port(dev)?;
-                if at != vrf {
+                if !self.can_meet(at, vrf) {
                     return Ok(()); // as in `bridge_port`
                 }
                 let batch = batches.entry(vrf).or_default();
@@ -375,9 +404,10 @@ impl<'a> Change<'a> {
                 }
                 for address in u32::from(first)..=u32::from(last) {
                     let address = Ipv4Addr::from(address);
-                    batch.push(requests::add_route(address.into(), bridge, via));
+                    let table = self.table(Some(vrf));
+                    batch.push(requests::add_route(address.into(), bridge, via, table));
                     let twin = ipv6_of(tenant(vni), address);
-                    batch.push(requests::add_route(twin.into(), bridge, via));
+                    batch.push(requests::add_route(twin.into(), bridge, via, table));
                 }
             }
         }
@@ -415,7 +445,7 @@ impl<'a> Change<'a> {
     ) -> Result<(), Trouble> {
         let (at, index) = self.port(name)?;
         let (vrf, master) = self.port(bridge)?;
-        if at != vrf {
+        if !self.can_meet(at, vrf) {
             return Ok(());
         }
         let batch = batches.entry(vrf).or_default();
@@ -458,14 +488,30 @@ impl<'a> Change<'a> {
         self.send(batches)
     }
 
+    /// Whether what is in one VRF, or in none, can be put into a bridge of another: devices are all in
+    /// one namespace, and a port is where its bridge is.
+    fn can_meet(&self, at: Option<&str>, vrf: Option<&str>) -> bool {
+        at == vrf || self.place.vrfs == Vrfs::Devices
+    }
+
+    /// The routing table of a VRF, if it is not the main table of a namespace.
+    fn table(&self, vrf: Option<&str>) -> Option<u32> {
+        match self.place.vrfs {
+            Vrfs::Namespaces(_) => None,
+            Vrfs::Devices => vrf.and_then(table_of),
+        }
+    }
+
     fn port(&self, name: &str) -> Result<(Option<&'a str>, u32), Trouble> {
         let found = self.found.interface(name).or_else(|| self.planned(name));
         found.ok_or_else(|| absent(name, "this device"))
     }
 
-    /// Where a bridge or a tunnel is, and its number, if it was made since the node was looked at.
+    /// Where a bridge, a tunnel or a VRF's device is, and its number, if it was made since the node
+    /// was looked at.
     fn planned(&self, name: &str) -> Option<(Option<&'a str>, u32)> {
         self.wanted.iter().find_map(|line| match *line {
+            Line::Vrf { name: vrf } if vrf == name => Some((Some(vrf), requests::vrf_index(vrf))),
             Line::Bridge { name: bridge, vrf, .. } if bridge == name => {
                 Some((Some(vrf), bridge_index(name)))
             }

@@ -240,9 +240,10 @@ pub enum Trouble {
         /// Which.
         vni: u32,
     },
-    /// A namespace that zebra does not see.
+    /// A VRF that zebra does not see.
     #[error(
-        "zebra of FRR does not know the VRF {name}; does it run with -n and see its namespace?"
+        "zebra of FRR does not know the VRF {name}; does it run with -n and see its namespace, or \
+         without if VRFs are devices?"
     )]
     UnknownVrf {
         /// The VRF.

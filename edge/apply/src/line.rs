@@ -32,6 +32,17 @@ pub(crate) enum Extra<'a> {
     Vrf {
         name: &'a str,
     },
+    /// A VRF device with another table than its own: it cannot be given another.
+    VrfOfTable {
+        name: &'a str,
+    },
+    /// Where VRFs are devices: a rule that can lead past them.
+    Rule {
+        is_ipv6: bool,
+        priority: u32,
+        action: u8,
+        table: u32,
+    },
     /// A bridge or a tunnel.
     Made {
         name: &'a str,
@@ -156,7 +167,14 @@ impl<'a> Extra<'a> {
         Some(match *words.as_slice() {
             ["vtep", address] => Self::Vtep { address: address.parse().ok()? },
             ["uplink", port, ..] => Self::Uplink { port },
-            ["vrf", name] => Self::Vrf { name },
+            ["vrf", name, "table", ..] => Self::VrfOfTable { name },
+            ["vrf", name, ..] => Self::Vrf { name },
+            ["rule", priority, family, "action", action, "table", table] => Self::Rule {
+                is_ipv6: family == "ipv6",
+                priority: priority.parse().ok()?,
+                action: action.parse().ok()?,
+                table: table.parse().ok()?,
+            },
             ["vxlan" | "bridge", name, ref rest @ ..] => {
                 Self::Made { name, vrf: after(rest, "vrf") }
             }
@@ -259,6 +277,9 @@ mod tests {
     fn every_stray_thing_can_be_undone_and_none_can_be_asked_for() {
         for line in [
             "uplink swp34 mtu 1500 down",
+            "vrf t17 table 9 down",
+            "vrf t17 down open norule",
+            "rule 100 ipv6 action 1 table 50018",
             "queue swp33 rate 100000000 unnamed norest tuned",
             "queue swp33 vrf t17 rate 30000000 ceil 100000000 unqueued",
             "link tun0 vrf t17 mtu 1500",

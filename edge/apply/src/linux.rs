@@ -294,7 +294,7 @@ impl Linux {
         };
         match became {
             Err(frr::Trouble::Stuck { vrf, .. }) => {
-                vrf::make(&self.place, &vrf)?;
+                vrf::make(&self.place, &mut self.spaces, &vrf)?;
                 frr::await_vrfs(&self.place.frr, &[vrf.as_str()])?;
                 Ok(frr::hold(&self.place.frr, text)?)
             }
@@ -465,7 +465,7 @@ impl Linux {
         for name in extra {
             step("end a VRF");
             self.bring_home(&name)?;
-            vrf::end(&self.place, &name).map_err(at("end a VRF"))?;
+            vrf::end(&self.place, &mut self.spaces, &name).map_err(at("end a VRF"))?;
         }
         self.spaces.refresh().map(drop).map_err(at("look at the node"))
     }
@@ -552,6 +552,11 @@ pub(crate) fn differences(dialect: Dialect, sent: &str, held: &str) -> Vec<Diffe
 fn is_mended(statement: &str, left: &[Difference], stays: &dyn Fn(&str) -> bool) -> bool {
     let words: Vec<&str> = statement.split_ascii_whitespace().collect();
     let same = match *words.as_slice() {
+        // A VRF device that is not as it should be, but for its table.
+        ["vrf", name, odd, ..] if odd != "table" => {
+            let whole = format!("vrf {name}");
+            return left.iter().any(|other| other.is_missing && other.statement == whole);
+        }
         // Only what can be changed later: the rest of a tunnel is chosen when it is made, and so is
         // its VRF.
         ["vxlan", name, ..] if !stays(name) => return false,

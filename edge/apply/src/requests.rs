@@ -20,9 +20,10 @@ use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteProtocol, RouteScope,
     RouteType, RouteVia,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::libc::{EADDRNOTAVAIL, EEXIST, ENODEV, ENOENT, EOPNOTSUPP, ESRCH};
-use observe::Request;
+use observe::{FIRST_RULE, LAST_METRIC, PlainRule, RULES, Request, new_device, table_of};
 use wire::Mac;
 
 /// The UDP port of VXLAN (RFC 7348, section 5).
@@ -38,6 +39,90 @@ const GROUPS: u32 = 1 << 30;
 /// What the kernel says of things that are not there, each in its own way.
 const GONE: &[i32] = &[ENODEV, ENOENT, ESRCH, EADDRNOTAVAIL];
 const GONE_OR_OUT: &[i32] = &[ENODEV, ENOENT, ESRCH, EADDRNOTAVAIL, EOPNOTSUPP];
+
+/// VRF devices have numbers of their own, as bridges and tunnels have.
+const VRFS: u32 = 3 << 24;
+
+/// The number of a VRF device is its tenant's.
+pub(crate) fn vrf_index(name: &str) -> u32 {
+    VRFS + table_of(name).unwrap_or_default()
+}
+
+/// Makes a VRF device, or what is missing of it: the rules by which the kernel asks the VRF's table
+/// before its own, the routes that end the table, and only then the device goes up.
+pub(crate) fn make_vrf(name: &str) -> Vec<Request> {
+    let table = table_of(name).unwrap_or_default();
+    let mut all = vec![new_device(name, vrf_index(name), table)];
+    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+        all.extend(RULES.map(|rule| add_rule(family, rule)));
+        let (priority, of) = FIRST_RULE;
+        all.push(remove_rule(family, priority, RuleAction::ToTable, of));
+        all.push(end_table(family, table));
+    }
+    let mut up = named(name);
+    up.header.flags = LinkFlags::Up;
+    up.header.change_mask = LinkFlags::Up;
+    all.push(request(format!("bring {name} up"), RouteNetlinkMessage::SetLink(up), 0, &[]));
+    all
+}
+
+/// Removes a VRF device, and the routes that ended its table.
+pub(crate) fn end_vrf(name: &str) -> Vec<Request> {
+    let message = RouteNetlinkMessage::DelLink(named(name));
+    let mut all = vec![request(format!("remove the VRF device {name}"), message, 0, GONE)];
+    let any = [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()];
+    if let Some(table) = table_of(name) {
+        all.extend(any.map(|any| remove_route(any, 0, Some(LAST_METRIC), Some(table))));
+    }
+    all
+}
+
+/// Lets nothing fall through a VRF's table to the tables after it.
+fn end_table(family: AddressFamily, table: u32) -> Request {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.scope = RouteScope::Universe;
+    message.header.kind = RouteType::Unreachable;
+    message.attributes = vec![RouteAttribute::Table(table), RouteAttribute::Priority(LAST_METRIC)];
+    let message = RouteNetlinkMessage::NewRoute(message);
+    request(format!("end table {table}"), message, NLM_F_CREATE | NLM_F_EXCL, &[EEXIST])
+}
+
+fn add_rule(family: AddressFamily, (priority, table): PlainRule) -> Request {
+    let mut message = about_rule(family, priority, RuleAction::ToTable, table);
+    // As the kernel marks its own: otherwise one that is there already would be there twice.
+    message.attributes.push(RuleAttribute::Protocol(RouteProtocol::Kernel));
+    if table.is_none() {
+        message.attributes.push(RuleAttribute::L3MDev(true));
+    }
+    let message = RouteNetlinkMessage::NewRule(message);
+    request(format!("take the rule {priority}"), message, NLM_F_CREATE | NLM_F_EXCL, &[EEXIST])
+}
+
+pub(crate) fn remove_rule(
+    family: AddressFamily,
+    priority: u32,
+    action: RuleAction,
+    table: Option<u32>,
+) -> Request {
+    let message = RouteNetlinkMessage::DelRule(about_rule(family, priority, action, table));
+    request(format!("give up the rule {priority}"), message, 0, GONE)
+}
+
+fn about_rule(
+    family: AddressFamily,
+    priority: u32,
+    action: RuleAction,
+    table: Option<u32>,
+) -> RuleMessage {
+    let mut message = RuleMessage::default();
+    message.header.family = family;
+    message.header.action = action;
+    message.attributes.push(RuleAttribute::Priority(priority));
+    message.attributes.extend(table.map(RuleAttribute::Table));
+    message
+}
 
 /// A bridge of a VRF, made in the namespace where it stays: bridges cannot move.
 pub(crate) fn new_bridge(name: &str, index: u32, mac: Mac) -> Request {
@@ -77,6 +162,15 @@ pub(crate) fn mend_bridge(name: &str, index: u32, mac: Mac) -> [Request; 2] {
     ]
 }
 
+/// Where a tunnel shall stand.
+pub(crate) struct Vrf<'a> {
+    pub(crate) namespace: &'a File,
+    /// Between VRFs of one namespace the kernel's short way from a tunnel to another tunnel of the
+    /// same node does not work: the packet comes out with the route that it went in by, and takes it
+    /// again until its time is over. So what is sent to oneself goes the whole way.
+    pub(crate) is_device: bool,
+}
+
 /// A tunnel that learns nothing by itself, keeps the traffic class and carries group tags. Asked
 /// for in the node's own namespace, where its packets are sent and received; it stands in the
 /// VRF's.
@@ -86,9 +180,9 @@ pub(crate) fn new_tunnel(
     vni: u32,
     local: Ipv4Addr,
     mtu: Option<u32>,
-    vrf: &File,
+    vrf: &Vrf<'_>,
 ) -> Request {
-    let about = vec![
+    let mut about = vec![
         InfoVxlan::Id(vni),
         InfoVxlan::Local(local),
         InfoVxlan::Port(VXLAN),
@@ -96,10 +190,13 @@ pub(crate) fn new_tunnel(
         InfoVxlan::Tos(TOS_INHERIT),
         InfoVxlan::Gbp,
     ];
+    if vrf.is_device {
+        about.push(InfoVxlan::Localbypass(false));
+    }
     let mut link = link(index);
     link.attributes = vec![
         LinkAttribute::IfName(name.into()),
-        LinkAttribute::NetNsFd(vrf.as_raw_fd()),
+        LinkAttribute::NetNsFd(vrf.namespace.as_raw_fd()),
         LinkAttribute::LinkInfo(vec![
             LinkInfo::Kind(InfoKind::Vxlan),
             LinkInfo::Data(InfoData::Vxlan(about)),
@@ -117,7 +214,7 @@ pub(crate) fn silence(name: &str, index: u32) -> Request {
 pub(crate) fn set_master(name: &str, index: u32, master: u32) -> Request {
     let mut link = link(index);
     link.attributes.push(LinkAttribute::Controller(master));
-    request(format!("put {name} into its bridge"), RouteNetlinkMessage::SetLink(link), 0, &[])
+    request(format!("put {name} where it belongs"), RouteNetlinkMessage::SetLink(link), 0, &[])
 }
 
 /// A port of a bridge learns nothing: who is behind it is said. A tunnel answers for neighbours
@@ -263,9 +360,15 @@ pub(crate) fn remove_remote(
 }
 
 /// One address, reached through a neighbour on this bridge.
-pub(crate) fn add_route(address: IpAddr, bridge: u32, via: Ipv6Addr) -> Request {
+pub(crate) fn add_route(
+    address: IpAddr,
+    bridge: u32,
+    via: Ipv6Addr,
+    table: Option<u32>,
+) -> Request {
     let prefix = if address.is_ipv4() { 32 } else { 128 };
     let mut message = about_route(address, prefix);
+    message.attributes.extend(table.map(RouteAttribute::Table));
     message.header.protocol = RouteProtocol::Static;
     message.header.scope = RouteScope::Universe;
     message.header.kind = RouteType::Unicast;
@@ -292,6 +395,12 @@ pub(crate) fn remove_route(
     message.attributes.extend(table.map(RouteAttribute::Table));
     let what = format!("forget the route to {address}/{prefix}");
     request(what, RouteNetlinkMessage::DelRoute(message), 0, GONE)
+}
+
+fn named(name: &str) -> LinkMessage {
+    let mut link = LinkMessage::default();
+    link.attributes.push(LinkAttribute::IfName(name.into()));
+    link
 }
 
 fn link(index: u32) -> LinkMessage {
@@ -385,4 +494,75 @@ const fn request(
     forgives: &'static [i32],
 ) -> Request {
     Request { what, message, flags, forgives }
+}
+
+#[cfg(test)]
+mod tests {
+    use netlink_packet_core::Emitable as _;
+
+    use super::*;
+
+    /// The kind of message and its bytes as words of four, so that numbers can be read.
+    fn check(requests: &[Request], wanted: &[&str]) {
+        let said: Vec<String> = requests.iter().map(|request| request.what.clone()).collect();
+        assert_eq!(said, wanted);
+    }
+
+    fn words(message: &RouteNetlinkMessage) -> Vec<u32> {
+        let mut bytes = vec![0; message.buffer_len()];
+        message.emit(&mut bytes);
+        let word = |bytes: &[u8]| u32::from_ne_bytes(bytes.try_into().unwrap_or_default());
+        bytes.chunks(4).map(word).collect()
+    }
+
+    #[test]
+    fn a_vrf_device_goes_up_when_its_table_and_its_rules_are_there() {
+        check(
+            &make_vrf("t17"),
+            &[
+                "make the VRF device t17",
+                "take the rule 1000",
+                "take the rule 32765",
+                "give up the rule 0",
+                "end table 50017",
+                "take the rule 1000",
+                "take the rule 32765",
+                "give up the rule 0",
+                "end table 50017",
+                "bring t17 up",
+            ],
+        );
+        check(
+            &end_vrf("t17"),
+            &[
+                "remove the VRF device t17",
+                "forget the route to 0.0.0.0/0",
+                "forget the route to ::/0",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_bytes_are_those_that_the_kernel_expects() {
+        let attribute = |kind: u32, bytes: u32| kind << 16 | (4 + bytes);
+        let table = [attribute(15, 4), 50_017];
+        // struct fib_rule_hdr: the family, and action 1 in the last byte of the second word.
+        let rule = words(&add_rule(AddressFamily::Inet, (1000, None)).message);
+        assert_eq!(rule[..5], [2, 1 << 24, 0, attribute(6, 4), 1000]);
+        assert_eq!(rule[5..], [attribute(21, 1), 2, attribute(19, 1), 1]);
+        let gone =
+            words(&remove_rule(AddressFamily::Inet6, 0, RuleAction::ToTable, Some(255)).message);
+        assert_eq!(gone, [10, 1 << 24, 0, attribute(6, 4), 0, attribute(15, 4), 255]);
+        // struct rtmsg: unreachable is 7, static is 4.
+        let last = words(&end_table(AddressFamily::Inet, 50_017).message);
+        assert_eq!(last[1..3], [7 << 24 | 4 << 8, 0]);
+        assert_eq!(last[3..], [table.as_slice(), &[attribute(6, 4), LAST_METRIC]].concat());
+        let reach = |table| {
+            let via = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 9);
+            words(&add_route(Ipv4Addr::new(10, 9, 0, 2).into(), 7, via, table).message)
+        };
+        let in_table = reach(Some(50_017));
+        assert!(in_table.windows(2).any(|pair| pair == table));
+        assert!(!reach(None).contains(&50_017));
+    }
 }

@@ -1,6 +1,4 @@
-//! The network namespace of a VRF: made, named, ended.
-//!
-//! On kernels with VRF devices this is the place that would differ.
+//! A VRF, made and ended: a network namespace with a name, or a device.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -10,14 +8,45 @@ use std::thread;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
-use observe::Place;
+use observe::{Place, Spaces, Trouble, Vrfs};
 
-/// Makes a VRF. Its name appears when everything else is done: who waits for names in that folder
-/// finds a namespace behind it at once.
-pub(crate) fn make(place: &Place, name: &str) -> io::Result<()> {
+use crate::requests;
+
+/// Makes a VRF, or what is missing of its device.
+pub(crate) fn make(place: &Place, spaces: &mut Spaces, name: &str) -> Result<(), Trouble> {
+    match &place.vrfs {
+        Vrfs::Namespaces(folder) => {
+            make_namespace(place, folder, name).map_err(Trouble::file(&folder.join(name)))
+        }
+        Vrfs::Devices => {
+            let failed = Trouble::kernel("let the node route for its VRFs");
+            prepare().and_then(|()| keep_to_own_vrf()).map_err(failed)?;
+            ask(spaces, &requests::make_vrf(name))
+        }
+    }
+}
+
+/// Ends a VRF. Whatever was made inside of a namespace goes with it; what a device leaves behind is
+/// the route that ended its table.
+pub(crate) fn end(place: &Place, spaces: &mut Spaces, name: &str) -> Result<(), Trouble> {
+    match &place.vrfs {
+        Vrfs::Namespaces(folder) => {
+            end_namespace(place, folder, name).map_err(Trouble::file(&folder.join(name)))
+        }
+        Vrfs::Devices => ask(spaces, &requests::end_vrf(name)),
+    }
+}
+
+fn ask(spaces: &mut Spaces, requests: &[observe::Request]) -> Result<(), Trouble> {
+    spaces.door(None).map_or(Ok(()), |door| door.change(requests))
+}
+
+/// Makes a namespace. Its name appears when everything else is done: who waits for names in that
+/// folder finds a namespace behind it at once.
+fn make_namespace(place: &Place, names: &Path, name: &str) -> io::Result<()> {
     let kept = kept(place, name);
-    make_folders(place)?;
-    end(place, name)?; // what is left of one that did not come to its end
+    make_folders(place, names)?;
+    end_namespace(place, names, name)?; // what is left of one that did not come to its end
     File::create(&kept)?;
     let made = thread::scope(|scope| {
         let inside = || {
@@ -30,12 +59,12 @@ pub(crate) fn make(place: &Place, name: &str) -> io::Result<()> {
         scope.spawn(inside).join()
     });
     made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    symlink(&kept, place.vrfs.join(name))
+    symlink(&kept, names.join(name))
 }
 
-/// Ends a VRF: first its name, then itself. Whatever was made inside goes with it.
-pub(crate) fn end(place: &Place, name: &str) -> io::Result<()> {
-    let named = place.vrfs.join(name);
+/// Ends a namespace: first its name, then itself.
+fn end_namespace(place: &Place, names: &Path, name: &str) -> io::Result<()> {
+    let named = names.join(name);
     // A namespace that somebody else put there is mounted at the name itself.
     let _ = umount2(&named, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW);
     gone(fs::remove_file(&named))?;
@@ -55,7 +84,7 @@ fn folder(place: &Place) -> PathBuf {
 
 /// FRR is another user and must come to the namespaces, whatever the agent's file mask is: whoever
 /// knows a name may pass, and nobody may look around.
-fn make_folders(place: &Place) -> io::Result<()> {
+fn make_folders(place: &Place, names: &Path) -> io::Result<()> {
     const PASSAGE: u32 = 0o711;
     const OPEN: u32 = 0o755;
     for folder in [place.state.clone(), folder(place)] {
@@ -63,9 +92,9 @@ fn make_folders(place: &Place) -> io::Result<()> {
         fs::set_permissions(&folder, Permissions::from_mode(PASSAGE))?;
     }
     // The folder of names is the system's, if it is there.
-    if !place.vrfs.exists() {
-        fs::create_dir_all(&place.vrfs)?;
-        fs::set_permissions(&place.vrfs, Permissions::from_mode(OPEN))?;
+    if !names.exists() {
+        fs::create_dir_all(names)?;
+        fs::set_permissions(names, Permissions::from_mode(OPEN))?;
     }
     Ok(())
 }
@@ -83,6 +112,14 @@ fn prepare() -> io::Result<()> {
         ("ipv4/conf/default/send_redirects", "0"),
     ] {
         set(name, value)?;
+    }
+    Ok(())
+}
+
+/// What the node itself listens to hears nobody in a VRF.
+fn keep_to_own_vrf() -> io::Result<()> {
+    for kind in ["tcp", "udp", "raw"] {
+        set(&format!("ipv4/{kind}_l3mdev_accept"), "0")?;
     }
     Ok(())
 }

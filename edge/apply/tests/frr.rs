@@ -146,7 +146,7 @@ fn a_vrf_that_zebra_never_sees_is_named() {
     let daemons = Daemons::start();
     let trouble = apply::frr::await_vrfs(daemons.folder(), &["t17"]).unwrap_err().to_string();
     let expected = "zebra of FRR does not know the VRF t17; \
-                    does it run with -n and see its namespace?";
+                    does it run with -n and see its namespace, or without if VRFs are devices?";
     assert_eq!(trouble, expected);
 }
 

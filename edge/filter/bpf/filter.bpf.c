@@ -114,7 +114,10 @@ INLINE u32 seen_of(u32 len)
 {
 	u32 seen = len < SEEN ? len : SEEN;
 	asm volatile("" : "+r"(seen)); // the checked register is the used one
-	return seen > SEEN ? 0 : seen;
+	if (seen > SEEN)
+		return 0;
+	asm volatile("" : "+r"(seen)); // one range for both ends, with a sum, is too much for Linux 6.12
+	return seen;
 }
 
 // The whole rule at each hook, for a frame that the short way did not know. Not static: the verifier

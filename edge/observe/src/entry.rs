@@ -6,7 +6,7 @@ use netlink_packet_core::DecodeError;
 use netlink_packet_route::route::RouteType;
 use wire::Mac;
 
-use crate::bytes::{attributes, ip, ipv4, mac, u32_at};
+use crate::bytes::{attributes, ip, ipv4, is_on, mac, u32_at};
 
 /// What somebody set by hand, or we.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -15,6 +15,7 @@ pub(crate) enum Entry {
     Route(Route),
     Neighbour(Neighbour),
     Forward(Forward),
+    Rule(Rule),
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -52,6 +53,19 @@ pub(crate) struct Forward {
     pub(crate) vni: Option<u32>,
 }
 
+/// Which table is asked, and by whom.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Rule {
+    pub(crate) is_ipv6: bool,
+    pub(crate) priority: u32,
+    /// In the kernel's number.
+    pub(crate) action: u8,
+    /// Zero if it is that of whoever's VRF asks.
+    pub(crate) table: u32,
+    /// Whether it is about all packets alike.
+    pub(crate) is_for_all: bool,
+}
+
 impl Entry {
     /// From what follows the header of a netlink message about one of the kinds that are known
     /// here; none if the kernel or the routing daemons hold it by themselves.
@@ -63,6 +77,7 @@ impl Entry {
                 Forward::read(message).map(|found| found.map(Self::Forward))
             }
             About::Neighbour => Neighbour::read(message).map(|found| found.map(Self::Neighbour)),
+            About::Rule => Rule::read(message).map(|found| found.map(Self::Rule)),
         }
     }
 }
@@ -74,6 +89,7 @@ pub(crate) enum About {
     Route,
     /// Or a forwarding entry.
     Neighbour,
+    Rule,
 }
 
 impl About {
@@ -83,6 +99,7 @@ impl About {
             RTM_NEWADDR | RTM_DELADDR => Some(Self::Address),
             RTM_NEWROUTE | RTM_DELROUTE => Some(Self::Route),
             RTM_NEWNEIGH | RTM_DELNEIGH => Some(Self::Neighbour),
+            RTM_NEWRULE | RTM_DELRULE => Some(Self::Rule),
             _ => None,
         }
     }
@@ -191,6 +208,48 @@ impl Forward {
     }
 }
 
+impl Rule {
+    /// Its priority and table, if it sends all packets there; the table is none if it is that of
+    /// the VRF.
+    pub(crate) fn plain(&self) -> Option<(u32, Option<u32>)> {
+        let table = Some(self.table).filter(|table| *table != 0);
+        (self.is_for_all && self.action == FR_ACT_TO_TBL).then_some((self.priority, table))
+    }
+
+    /// Whatever narrows a rule down makes it one that nobody planned, and so does what is not known
+    /// here.
+    fn read(message: &[u8]) -> Result<Option<Self>, DecodeError> {
+        let (header, rest) = split::<12>(message, "a rule")?;
+        let [family, to_bits, from_bits, tos, table, _, _, action, ..] = *header;
+        // Rules about multicast routing have families of their own.
+        if ![AF_INET, AF_INET6].contains(&family) {
+            return Ok(None);
+        }
+        let is_inverted = u32_at(&header[8..12]) & FIB_RULE_INVERT != 0;
+        let mut found = Self {
+            is_ipv6: family == AF_INET6,
+            priority: 0,
+            action,
+            table: table.into(),
+            is_for_all: (to_bits, from_bits, tos) == (0, 0, 0) && !is_inverted,
+        };
+        let mut is_of_vrf = false;
+        for attribute in attributes(rest) {
+            match attribute? {
+                (FRA_PRIORITY, value) => found.priority = u32_at(value),
+                (FRA_TABLE, value) => found.table = u32_at(value),
+                (FRA_L3MDEV, value) => is_of_vrf = is_on(value),
+                (FRA_PROTOCOL | FRA_PAD, _) => {}
+                // That nothing is left out is said as well.
+                (FRA_SUPPRESS_PREFIXLEN, value) if u32_at(value) == u32::MAX => {}
+                _ => found.is_for_all = false,
+            }
+        }
+        found.is_for_all &= is_of_vrf == (found.table == 0);
+        Ok(Some(found))
+    }
+}
+
 /// The header of a message, and the attributes behind it.
 fn split<'a, const BYTES: usize>(
     message: &'a [u8],
@@ -210,13 +269,16 @@ const fn is_learnt(header: &[u8; 12]) -> bool {
     header[10] & NTF_EXT_LEARNED != 0
 }
 
-// Numbers of linux/rtnetlink.h, linux/neighbour.h, linux/if_addr.h and the socket's families.
+// Numbers of linux/rtnetlink.h, linux/neighbour.h, linux/if_addr.h, linux/fib_rules.h and the
+// socket's families.
 const RTM_NEWADDR: u16 = 20;
 const RTM_DELADDR: u16 = 21;
 const RTM_NEWROUTE: u16 = 24;
 const RTM_DELROUTE: u16 = 25;
 const RTM_NEWNEIGH: u16 = 28;
 const RTM_DELNEIGH: u16 = 29;
+const RTM_NEWRULE: u16 = 32;
+const RTM_DELRULE: u16 = 33;
 const AF_INET: u8 = 2;
 const AF_BRIDGE: u8 = 7;
 const AF_INET6: u8 = 10;
@@ -239,6 +301,14 @@ const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
 const NDA_VNI: u16 = 7;
 const NDA_MASTER: u16 = 9;
+const FIB_RULE_INVERT: u32 = 0x2;
+const FR_ACT_TO_TBL: u8 = 1;
+const FRA_PRIORITY: u16 = 6;
+const FRA_SUPPRESS_PREFIXLEN: u16 = 14;
+const FRA_TABLE: u16 = 15;
+const FRA_PAD: u16 = 18;
+const FRA_L3MDEV: u16 = 19;
+const FRA_PROTOCOL: u16 = 21;
 
 #[cfg(test)]
 mod tests {
@@ -252,6 +322,7 @@ mod tests {
     use netlink_packet_route::route::{
         RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteProtocol, RouteVia,
     };
+    use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 
     use super::*;
 
@@ -413,5 +484,33 @@ mod tests {
             let set = near(AddressFamily::Bridge, NeighbourState::Permanent, &attributes);
             check(About::Neighbour, &set, None);
         }
+    }
+
+    #[test]
+    fn a_rule_is_for_all_packets_or_for_some() {
+        let check_rule = |family, attributes: &[RuleAttribute], wanted: Option<Rule>| {
+            let mut message = RuleMessage::default();
+            message.header.family = family;
+            message.header.action = RuleAction::ToTable;
+            message.attributes = attributes.to_vec();
+            check(About::Rule, &message, wanted.map(Entry::Rule));
+        };
+        let all =
+            |priority, table| Rule { is_ipv6: false, priority, action: 1, table, is_for_all: true };
+        let of =
+            |priority, table| vec![RuleAttribute::Priority(priority), RuleAttribute::Table(table)];
+        let everything = RuleAttribute::SuppressPrefixLen(u32::MAX);
+        let own = [of(32_766, 254), vec![everything.clone()]].concat();
+        check_rule(AddressFamily::Inet, &own, Some(all(32_766, 254)));
+        let vrf = [of(1000, 0), vec![RuleAttribute::L3MDev(true)]].concat();
+        check_rule(AddressFamily::Inet, &vrf, Some(all(1000, 0)));
+        check_rule(AddressFamily::Inet6, &vrf, Some(Rule { is_ipv6: true, ..all(1000, 0) }));
+        let some = |rule| Some(Rule { is_for_all: false, ..rule });
+        let narrow = [vrf, vec![RuleAttribute::Iifname("swp5".into())]].concat();
+        check_rule(AddressFamily::Inet, &narrow, some(all(1000, 0)));
+        check_rule(AddressFamily::Inet, &of(1000, 0), some(all(1000, 0)));
+        let short = [of(9, 254), vec![RuleAttribute::SuppressPrefixLen(0)]].concat();
+        check_rule(AddressFamily::Inet, &short, some(all(9, 254)));
+        check_rule(AddressFamily::Other(128), &own, None);
     }
 }

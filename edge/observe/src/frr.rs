@@ -68,6 +68,13 @@ pub fn known_vrfs(folder: &Path) -> Result<BTreeSet<String>, VtyTrouble> {
     Ok(active.collect())
 }
 
+/// Whether zebra takes network namespaces for VRFs, and not devices.
+pub fn is_on_namespaces(folder: &Path) -> Result<bool, VtyTrouble> {
+    let said = Vty::open(folder, "zebra")?.say("show zebra")?;
+    let line = said.lines().find(|line| line.trim_start().starts_with("VRF "));
+    Ok(line.is_some_and(|line| line.contains("Namespaces")))
+}
+
 fn append(said: &str, names: &mut BTreeSet<String>, text: &mut String) {
     const SAID_BY_ALL: &[&str] = &["frr version ", "frr defaults ", "hostname "];
     const SAYS_NOTHING: &[&str] =

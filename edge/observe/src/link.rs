@@ -19,6 +19,8 @@ pub(crate) struct Interface {
     /// Whether it is also able to carry packets.
     pub(crate) runs: bool,
     pub(crate) master: Option<u32>,
+    /// What it stands on in the same namespace: the other end of a cable, the link of a VLAN.
+    pub(crate) beneath: Option<u32>,
     pub(crate) kind: Kind,
     /// What it is as the port of a bridge.
     pub(crate) port: Option<BridgePort>,
@@ -29,6 +31,7 @@ pub(crate) enum Kind {
     Loopback,
     Bridge(Bridge),
     Tunnel(Tunnel),
+    Vrf { table: u32 },
     Other,
 }
 
@@ -71,20 +74,26 @@ impl Interface {
             is_up: flags.contains(LinkFlags::Up),
             runs: flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
             master: None,
+            beneath: None,
             kind: Kind::Other,
             port: None,
         };
+        let mut is_elsewhere = false;
         for attribute in attributes(&message[HEADER_BYTES..]) {
             let (kind, value) = attribute?;
             match kind {
                 IFLA_ADDRESS => found.mac = mac(value),
                 IFLA_IFNAME => found.name = words(value),
                 IFLA_MTU => found.mtu = u32_at(value),
+                IFLA_LINK => found.beneath = Some(u32_at(value)),
                 IFLA_MASTER => found.master = Some(u32_at(value)),
+                IFLA_LINK_NETNSID => is_elsewhere = true,
                 IFLA_LINKINFO => found.learn(value)?,
                 _ => {}
             }
         }
+        let index = found.index;
+        found.beneath = found.beneath.filter(|link| !is_elsewhere && *link != 0 && *link != index);
         if flags.contains(LinkFlags::Loopback) {
             found.kind = Kind::Loopback;
         }
@@ -92,27 +101,47 @@ impl Interface {
     }
 
     fn learn(&mut self, info: &[u8]) -> Result<(), DecodeError> {
-        let mut kind = &b""[..];
+        let (mut kind, mut port_of) = (&b""[..], &b""[..]);
         for attribute in attributes(info) {
             let (number, value) = attribute?;
             match (number, kind) {
                 (IFLA_INFO_KIND, _) => {
-                    kind = value.strip_suffix(b"\0").unwrap_or(value);
+                    kind = plain(value);
                     self.kind = match kind {
                         b"bridge" => Kind::Bridge(Bridge::default()),
                         b"vxlan" => Kind::Tunnel(Tunnel::default()),
+                        b"vrf" => Kind::Vrf { table: 0 },
                         _ => Kind::Other,
                     };
                 }
                 (IFLA_INFO_DATA, b"bridge") => self.kind = Kind::Bridge(Bridge::read(value)?),
                 (IFLA_INFO_DATA, b"vxlan") => self.kind = Kind::Tunnel(Tunnel::read(value)?),
-                // Nothing but a bridge takes ports on the nodes that are planned here.
-                (IFLA_INFO_SLAVE_DATA, _) => self.port = Some(BridgePort::read(value)?),
+                (IFLA_INFO_DATA, b"vrf") => self.kind = Kind::Vrf { table: table(value)? },
+                (IFLA_INFO_SLAVE_KIND, _) => port_of = plain(value),
+                (IFLA_INFO_SLAVE_DATA, _) if port_of == b"bridge" => {
+                    self.port = Some(BridgePort::read(value)?);
+                }
                 _ => {}
             }
         }
         Ok(())
     }
+}
+
+/// A word without the zero at its end.
+fn plain(word: &[u8]) -> &[u8] {
+    word.strip_suffix(b"\0").unwrap_or(word)
+}
+
+/// The table of a VRF device.
+fn table(data: &[u8]) -> Result<u32, DecodeError> {
+    let mut table = 0;
+    for attribute in attributes(data) {
+        if let (IFLA_VRF_TABLE, value) = attribute? {
+            table = u32_at(value);
+        }
+    }
+    Ok(table)
 }
 
 impl Bridge {
@@ -176,11 +205,15 @@ const HEADER_BYTES: usize = 16;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_LINK: u16 = 5;
 const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
+const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
+const IFLA_INFO_SLAVE_KIND: u16 = 4;
 const IFLA_INFO_SLAVE_DATA: u16 = 5;
+const IFLA_VRF_TABLE: u16 = 1;
 const IFLA_BR_STP_STATE: u16 = 5;
 const IFLA_BR_VLAN_FILTERING: u16 = 7;
 const IFLA_BR_MCAST_SNOOPING: u16 = 23;
@@ -204,7 +237,7 @@ mod tests {
     use netlink_packet_core::Emitable as _;
     use netlink_packet_route::link::{
         BridgeStpState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData, InfoPortKind,
-        InfoVxlan, LinkAttribute, LinkInfo, LinkMessage,
+        InfoVrf, InfoVxlan, LinkAttribute, LinkInfo, LinkMessage,
     };
 
     use super::*;
@@ -234,6 +267,7 @@ mod tests {
             is_up: true,
             runs: true,
             master: None,
+            beneath: None,
             kind: Kind::Other,
             port: None,
         }
@@ -312,5 +346,32 @@ mod tests {
     fn the_loopback_is_known_by_its_flag() {
         let wanted = Interface { kind: Kind::Loopback, ..plain("lo", 1) };
         check(Vec::new(), LinkFlags::Up | LinkFlags::LowerUp | LinkFlags::Loopback, &wanted);
+    }
+
+    #[test]
+    fn a_vrf_device_has_its_table_and_what_is_in_it_is_no_port_of_a_bridge() {
+        let table = vec![InfoVrf::TableId(50_017)];
+        let linked = info(InfoKind::Vrf, InfoData::Vrf(table));
+        let wanted = Interface { kind: Kind::Vrf { table: 50_017 }, ..plain("t17", 7) };
+        let flags = LinkFlags::Up | LinkFlags::LowerUp;
+        check(vec![LinkAttribute::LinkInfo(linked)], flags, &wanted);
+        let inside = vec![
+            LinkAttribute::Controller(7),
+            LinkAttribute::LinkInfo(vec![LinkInfo::PortKind(InfoPortKind::Vrf)]),
+        ];
+        check(inside, flags, &Interface { master: Some(7), ..plain("br1001", 8) });
+    }
+
+    #[test]
+    fn what_an_interface_stands_on_is_in_the_same_namespace_or_nowhere() {
+        let flags = LinkFlags::Up | LinkFlags::LowerUp;
+        let here = Interface { beneath: Some(9), ..plain("br1.7", 7) };
+        check(vec![LinkAttribute::Link(9)], flags, &here);
+        check(
+            vec![LinkAttribute::Link(9), LinkAttribute::LinkNetNsId(0)],
+            flags,
+            &plain("swp5", 7),
+        );
+        check(vec![LinkAttribute::Link(0)], flags, &plain("tun0", 7));
     }
 }

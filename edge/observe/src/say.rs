@@ -12,19 +12,19 @@ use crate::entry::{Address, Forward, Neighbour, Route};
 use crate::link::{Interface, Kind, Tunnel};
 use crate::reaches::{behind, next_hop};
 use crate::seen::Seen;
-use crate::spaces::{Found, number};
+use crate::spaces::{Found, Room, number};
 
 /// The first VNI of VRFs is that of tenant 1, less one (docs/network.md).
-const L3_VNIS: u32 = 50_000;
+pub(crate) const L3_VNIS: u32 = 50_000;
 /// Tables of the kernel's own: `main`, which is everybody's, and `local`, which is its own.
-const MAIN: u32 = 254;
-const LOCAL: u32 = 255;
+pub(crate) const MAIN: u32 = 254;
+pub(crate) const LOCAL: u32 = 255;
 
 pub(crate) fn linux(found: &Found) -> String {
     let mut out = String::new();
     own(found, &mut out);
-    for (vrf, seen) in &found.vrfs {
-        Vrf { name: vrf, number: number(vrf).unwrap_or(0), seen, found }.say(&mut out);
+    for Room { name, oddities, seen } in &found.vrfs {
+        Vrf { name, oddities, number: number(name).unwrap_or(0), seen, found }.say(&mut out);
     }
     out
 }
@@ -69,13 +69,19 @@ fn own(found: &Found, out: &mut String) {
         queues.say(seen.name(queues.interface), is_named, out);
     }
     for route in &seen.routes {
-        stray_route(seen, route, None, out);
+        stray_route(found, route, None, out);
+    }
+    for rule in &found.rules {
+        let family = if rule.is_ipv6 { "ipv6" } else { "ipv4" };
+        say!(out, "rule {} {family} action {} ", rule.priority, rule.action);
+        say!(out, "table {}\n", rule.table);
     }
 }
 
-/// One VRF's namespace.
+/// One VRF: its namespace, or what belongs to its device.
 struct Vrf<'a> {
     name: &'a str,
+    oddities: &'a str,
     number: u16,
     seen: &'a Seen,
     found: &'a Found,
@@ -83,7 +89,7 @@ struct Vrf<'a> {
 
 impl Vrf<'_> {
     fn say(&self, out: &mut String) {
-        say!(out, "vrf {}\n", self.name);
+        say!(out, "vrf {}{}\n", self.name, self.oddities);
         let interfaces = by_name(self.seen);
         let mut routers = BTreeSet::new();
         for interface in &interfaces {
@@ -177,7 +183,7 @@ impl Vrf<'_> {
     fn masterless(&self, interface: &Interface, out: &mut String) {
         match &interface.kind {
             Kind::Other if self.is_parked(interface) => {}
-            Kind::Other => {
+            Kind::Other | Kind::Vrf { .. } => {
                 say!(out, "link {} vrf {}", interface.name, self.name);
                 self.link_words(interface, out);
             }
@@ -332,7 +338,7 @@ impl Vrf<'_> {
             say!(out, " dev {} vrf {}\n", name(entry.interface), self.name);
         }
         for route in &rest.routes {
-            stray_route(self.seen, route, Some(self.name), out);
+            stray_route(self.found, route, Some(self.name), out);
         }
     }
 }
@@ -451,7 +457,7 @@ fn judged_and_down(judged: bool, interface: &Interface, out: &mut String) {
     out.push('\n');
 }
 
-fn stray_route(seen: &Seen, route: &Route, vrf: Option<&str>, out: &mut String) {
+fn stray_route(found: &Found, route: &Route, vrf: Option<&str>, out: &mut String) {
     if route.table == LOCAL {
         return;
     }
@@ -469,7 +475,7 @@ fn stray_route(seen: &Seen, route: &Route, vrf: Option<&str>, out: &mut String) 
         say!(out, " via {via}");
     }
     if let Some(interface) = route.interface {
-        say!(out, " dev {}", seen.name(interface));
+        say!(out, " dev {}", found.name_in(vrf, interface));
     }
     if let Some(vrf) = vrf {
         say!(out, " vrf {vrf}");

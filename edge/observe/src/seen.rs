@@ -4,12 +4,13 @@ use netlink_packet_route::address::AddressMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkExtentMask, LinkMessage};
 use netlink_packet_route::neighbour::NeighbourMessage;
 use netlink_packet_route::route::RouteMessage;
+use netlink_packet_route::rule::RuleMessage;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use crate::door::Told;
-use crate::entry::{Address, Entry, Forward, Neighbour, Route};
+use crate::entry::{Address, Entry, Forward, Neighbour, Route, Rule};
 use crate::link::Interface;
-use crate::{Door, Trouble};
+use crate::{Door, Trouble, devices};
 
 /// Everything of one network namespace that decides where packets go.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -19,6 +20,8 @@ pub(crate) struct Seen {
     pub(crate) routes: Vec<Route>,
     pub(crate) neighbours: Vec<Neighbour>,
     pub(crate) forwards: Vec<Forward>,
+    /// Only where there are VRF devices: without any they keep nobody apart.
+    pub(crate) rules: Vec<Rule>,
 }
 
 impl Seen {
@@ -41,6 +44,11 @@ impl Seen {
                 seen.take(answer);
             }
         }
+        if devices::devices(&seen).next().is_some() {
+            for answer in door.dump(RouteNetlinkMessage::GetRule(RuleMessage::default()))? {
+                seen.take(answer);
+            }
+        }
         Ok(seen)
     }
 
@@ -51,6 +59,7 @@ impl Seen {
             Told::Entry(Some(Entry::Route(found))) => self.routes.push(found),
             Told::Entry(Some(Entry::Neighbour(found))) => self.neighbours.push(found),
             Told::Entry(Some(Entry::Forward(found))) => self.forwards.push(found),
+            Told::Entry(Some(Entry::Rule(found))) => self.rules.push(found),
             Told::Entry(None) | Told::Other(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The network namespaces of one node: its own, and one for each VRF.
+//! The network namespaces of one node: its own, and, where VRFs are no devices, one for each VRF.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -12,10 +12,12 @@ use filter::Kernel;
 use nix::sys::statfs::{FsType, fstatfs};
 use wire::Tables;
 
+use crate::devices::{self, Parts};
+use crate::entry::Rule;
 use crate::link::{Interface, Kind};
 use crate::queues::Queues;
 use crate::seen::Seen;
-use crate::{Door, Place, Trouble, own_namespace, run_inside, say, watch};
+use crate::{Door, Place, Trouble, Vrfs, own_namespace, run_inside, say, watch};
 
 /// What a file of a network namespace is on (linux/magic.h).
 const NSFS: FsType = FsType(0x6e73_6673);
@@ -27,7 +29,8 @@ const FRESH: Duration = Duration::from_secs(5);
 pub struct Spaces {
     place: Place,
     own: Space,
-    vrfs: BTreeMap<String, Space>,
+    /// A VRF that is a device has no namespace but the node's own.
+    vrfs: BTreeMap<String, Option<Space>>,
 }
 
 /// One of them.
@@ -58,22 +61,36 @@ impl Spaces {
 
     /// Looks which VRFs there are now, and says whether that changed.
     pub fn refresh(&mut self) -> Result<bool, Trouble> {
-        let names = names(&self.place.vrfs)?;
+        match self.place.vrfs.clone() {
+            Vrfs::Namespaces(folder) => self.refresh_namespaces(&folder),
+            Vrfs::Devices => self.refresh_devices(),
+        }
+    }
+
+    fn refresh_namespaces(&mut self, folder: &Path) -> Result<bool, Trouble> {
+        let names = names(folder)?;
         let before = self.vrfs.len();
         self.vrfs.retain(|name, _| names.contains(name));
         let mut changed = self.vrfs.len() != before;
         for name in names {
-            let path = self.place.vrfs.join(&name);
-            let Some((inode, namespace)) = namespace(&path)? else {
+            let Some((inode, namespace)) = namespace(&folder.join(&name))? else {
                 changed |= self.vrfs.remove(&name).is_some();
                 continue;
             };
-            if self.vrfs.get(&name).is_none_or(|space| space.inode != inode) {
-                self.vrfs.insert(name, Space::of(namespace, inode)?);
+            let known = self.vrfs.get(&name).and_then(Option::as_ref);
+            if known.is_none_or(|space| space.inode != inode) {
+                self.vrfs.insert(name, Some(Space::of(namespace, inode)?));
                 changed = true;
             }
         }
         Ok(changed)
+    }
+
+    fn refresh_devices(&mut self) -> Result<bool, Trouble> {
+        let seen = self.own.look()?;
+        let before: Vec<String> = std::mem::take(&mut self.vrfs).into_keys().collect();
+        self.vrfs.extend(devices::devices(&seen).map(|(device, _)| (device.name.clone(), None)));
+        Ok(!self.vrfs.keys().eq(&before))
     }
 
     /// Looks at all of it.
@@ -81,18 +98,31 @@ impl Spaces {
         self.refresh()?;
         let own = self.own.look()?;
         let queues = Queues::through(&mut self.own.door)?;
+        let (own, vrfs, rules) = match self.place.vrfs {
+            Vrfs::Namespaces(_) => (own, self.look_inside()?, Vec::new()),
+            Vrfs::Devices => {
+                let Parts { own, vrfs, rules } = Parts::of(&own);
+                (Arc::new(own), vrfs, rules)
+            }
+        };
+        let mut found = Found { own, queues, vrfs, rules, standing: BTreeSet::new() };
+        found.vrfs.sort_by_key(|vrf| (number(&vrf.name).unwrap_or(u16::MAX), vrf.name.clone()));
+        found.standing = self.standing(&found)?;
+        Ok(found)
+    }
+
+    /// Looks into the VRFs' namespaces.
+    fn look_inside(&mut self) -> Result<Vec<Room>, Trouble> {
         let mut vrfs = Vec::new();
         let mut inodes = BTreeSet::new();
         for (name, space) in &mut self.vrfs {
+            let Some(space) = space else { continue };
             // A second name of a namespace is a VRF with nothing of its own.
             let is_first = inodes.insert(space.inode);
             let seen = if is_first { space.look()? } else { Arc::default() };
-            vrfs.push((name.clone(), seen));
+            vrfs.push(Room { name: name.clone(), oddities: String::new(), seen });
         }
-        vrfs.sort_by_key(|(name, _)| (number(name).unwrap_or(u16::MAX), name.clone()));
-        let mut found = Found { own, queues, vrfs, standing: BTreeSet::new() };
-        found.standing = self.standing(&found)?;
-        Ok(found)
+        Ok(vrfs)
     }
 
     /// Where the packet program stands. Where interfaces of several namespaces have the number that
@@ -124,6 +154,14 @@ impl Spaces {
         self.vrfs.keys().map(String::as_str)
     }
 
+    /// The node's own namespace, and those of VRFs that have one.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = (Option<&str>, &File)> {
+        let vrfs = self.vrfs.iter().filter_map(|(name, space)| {
+            space.as_ref().map(|space| (Some(name.as_str()), &space.namespace))
+        });
+        std::iter::once((None, &self.own.namespace)).chain(vrfs)
+    }
+
     /// The namespace of a VRF, or the node's own.
     #[must_use]
     pub fn namespace(&self, vrf: Option<&str>) -> Option<&File> {
@@ -134,14 +172,17 @@ impl Spaces {
     pub fn door(&mut self, vrf: Option<&str>) -> Option<&mut Door> {
         match vrf {
             None => Some(&mut self.own.door),
-            Some(name) => self.vrfs.get_mut(name).map(|space| &mut space.door),
+            Some(name) => {
+                let space = self.vrfs.get_mut(name)?.as_mut();
+                Some(&mut space.unwrap_or(&mut self.own).door)
+            }
         }
     }
 
     fn space(&self, vrf: Option<&str>) -> Option<&Space> {
         match vrf {
             None => Some(&self.own),
-            Some(name) => self.vrfs.get(name),
+            Some(name) => self.vrfs.get(name).map(|space| space.as_ref().unwrap_or(&self.own)),
         }
     }
 }
@@ -177,9 +218,19 @@ pub struct Found {
     pub(crate) own: Arc<Seen>,
     /// Of the uplinks, which are in the node's own namespace.
     pub(crate) queues: Vec<Queues>,
-    pub(crate) vrfs: Vec<(String, Arc<Seen>)>,
+    pub(crate) vrfs: Vec<Room>,
+    /// Rules that nobody planned, where VRFs are devices.
+    pub(crate) rules: Vec<Rule>,
     /// Where the packet program stands.
     pub(crate) standing: BTreeSet<Stand>,
+}
+
+/// A VRF.
+pub(crate) struct Room {
+    pub(crate) name: String,
+    /// What its device is not supposed to be, in words; nothing if VRFs are namespaces.
+    pub(crate) oddities: String,
+    pub(crate) seen: Arc<Seen>,
 }
 
 /// The VRF, or none for the node's own namespace; the hook; the interface's number there.
@@ -239,14 +290,21 @@ impl Found {
     }
 
     fn inside(&self, vrf: &str) -> impl Iterator<Item = &Interface> {
-        let seen = self.vrfs.iter().filter(move |(name, _)| name == vrf);
-        seen.flat_map(|(_, seen)| &seen.interfaces)
+        let rooms = self.vrfs.iter().filter(move |room| room.name == vrf);
+        rooms.flat_map(|room| &room.seen.interfaces)
     }
 
     /// Whether interfaces of several namespaces have this number.
     #[must_use]
     pub fn is_shared(&self, index: u32) -> bool {
         self.numbered(index).count() > 1
+    }
+
+    /// What an interface is called that is named in a VRF, or in none. Where VRFs are devices it may
+    /// be in another.
+    pub(crate) fn name_in(&self, vrf: Option<&str>, index: u32) -> &str {
+        let here = self.numbered(index).find(|(at, _)| *at == vrf);
+        here.or_else(|| self.numbered(index).next()).map_or("gone", |(_, name)| name)
     }
 
     /// The interfaces with this number: where they are and what they are called.
@@ -273,7 +331,7 @@ impl Found {
     }
 
     fn all(&self) -> impl Iterator<Item = (Option<&str>, &Seen)> {
-        let vrfs = self.vrfs.iter().map(|(name, seen)| (Some(name.as_str()), &**seen));
+        let vrfs = self.vrfs.iter().map(|room| (Some(room.name.as_str()), &*room.seen));
         std::iter::once((None, &*self.own)).chain(vrfs)
     }
 }

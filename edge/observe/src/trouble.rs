@@ -26,6 +26,12 @@ pub enum Trouble {
         /// What the system says.
         source: io::Error,
     },
+    /// VRFs shall be devices, and there are none.
+    #[error(
+        "this kernel makes no VRF devices: take one with CONFIG_NET_VRF and load its module `vrf`, \
+         or let VRFs be namespaces (--vrfs namespaces, with zebra -n)"
+    )]
+    NoDevices,
     /// The packet program does not answer.
     #[error(transparent)]
     Filter(#[from] filter::Fault),

@@ -11,13 +11,14 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::seen::Seen;
 use crate::{Door, Place, Spaces, Trouble};
 
-/// Bits of linux/rtnetlink.h: links, neighbours with forwarding entries, queues, addresses and
-/// routes.
+/// Bits of linux/rtnetlink.h: links, neighbours with forwarding entries, queues, addresses, routes
+/// and rules.
 const LINK: u32 = 0x1;
 const NEIGHBOUR: u32 = 0x4;
 const QUEUES: u32 = 0x8;
 const ADDRESSES: u32 = 0x10 | 0x100;
 const ROUTES: u32 = 0x40 | 0x400;
+const RULES: u32 = 0x80 | 0x4_0000;
 
 /// How often what tells nothing by itself is asked: the packet program and the routing daemons.
 const EVERY: Duration = Duration::from_millis(250);
@@ -99,11 +100,8 @@ impl Watch {
     fn listen(&mut self) -> Result<(), Trouble> {
         self.doors.clear();
         self.seen.clear();
-        let vrfs = self.spaces.vrfs().map(|vrf| Some(vrf.to_owned()));
-        for vrf in std::iter::once(None).chain(vrfs) {
-            if let Some(namespace) = self.spaces.namespace(vrf.as_deref()) {
-                self.doors.insert(vrf, ear(namespace)?);
-            }
+        for (vrf, namespace) in self.spaces.namespaces() {
+            self.doors.insert(vrf.map(str::to_owned), ear(namespace)?);
         }
         self.heard = self.doors.keys().cloned().collect();
         self.look_again().map(drop)
@@ -153,7 +151,7 @@ impl Watch {
 
 /// Hears of every change in a namespace that can change what is seen there.
 pub(crate) fn ear(namespace: &File) -> Result<Door, Trouble> {
-    Door::listening(namespace, LINK | NEIGHBOUR | QUEUES | ADDRESSES | ROUTES)
+    Door::listening(namespace, LINK | NEIGHBOUR | QUEUES | ADDRESSES | ROUTES | RULES)
 }
 
 impl Polled {

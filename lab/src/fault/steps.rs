@@ -5,8 +5,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use model::{SwitchRole, Vtep};
+use model::{SwitchRole, VrfName, Vtep};
 use nix::sys::signal::Signal;
+use observe::Backing;
 use plan::{JobNet, TenantNet};
 
 use super::{Fault, table};
@@ -46,6 +47,7 @@ pub(super) struct Scene<'a> {
     device: String,
     vtep: Vtep,
     uplink: String,
+    backing: Backing,
     /// One workload, and one of another tenant if there is one.
     victim: Option<(&'a Workload, Option<&'a Workload>)>,
     lab: &'a Lab,
@@ -77,7 +79,8 @@ impl<'a> Scene<'a> {
         let victim = here.iter().find(has_brother).or(here.first());
         let victim = victim.map(|&one| (one, other(one)));
         let (name, uplink) = (switch.name.to_string(), uplink.min().unwrap_or_default());
-        Ok(Self { device: name, vtep: switch.vtep, uplink, victim, lab })
+        let backing = lab.folder.backing()?;
+        Ok(Self { device: name, vtep: switch.vtep, uplink, backing, victim, lab })
     }
 
     pub(super) fn device(&self) -> &str {
@@ -113,8 +116,10 @@ impl<'a> Scene<'a> {
         let (tenant, job) = self.nets(one)?;
         let (vrf, port, address) = (&tenant.vrf, &one.port, one.address);
         let (bridge, tunnel) = (format!("br{}", job.tag), format!("vx{}", job.l2vni));
-        let inside = |what: &str| self.run(format!("ip -n {vrf} {what}"));
-        let bridged = |what: &str| self.run(format!("bridge -n {vrf} {what}"));
+        let within = self.within(vrf);
+        let inside = |what: &str| self.run(format!("ip {within}{what}"));
+        let bridged = |what: &str| self.run(format!("bridge {within}{what}"));
+        let routed = |what: &str| inside(&format!("route add {what}{}", self.in_table(vrf)));
         let local = self.vtep.address;
         let vxlan = |name: &str, vni: u32| {
             self.run(format!(
@@ -128,25 +133,24 @@ impl<'a> Scene<'a> {
                 &format!("vni {}", job.l2vni),
                 &format!("rd {local}:1"),
             ])],
-            Fault::Vni => vec![
-                inside(&format!("link del {tunnel}")),
-                vxlan(&tunnel, FOREIGN_VNI),
-                self.run(format!("ip link set {tunnel} netns {vrf}")),
-                inside(&format!("link set {tunnel} master {bridge} up")),
-            ],
-            Fault::SecondVtep => vec![
-                vxlan("vx-second", FOREIGN_VNI),
-                self.run(format!("ip link set vx-second netns {vrf}")),
-                inside(&format!("link set vx-second master {bridge} up")),
-            ],
+            Fault::Vni => [inside(&format!("link del {tunnel}")), vxlan(&tunnel, FOREIGN_VNI)]
+                .into_iter()
+                .chain(self.moved(&tunnel, vrf))
+                .chain([inside(&format!("link set {tunnel} master {bridge} up"))])
+                .collect(),
+            Fault::SecondVtep => [vxlan("vx-second", FOREIGN_VNI)]
+                .into_iter()
+                .chain(self.moved("vx-second", vrf))
+                .chain([inside(&format!("link set vx-second master {bridge} up"))])
+                .collect(),
             Fault::Fdb => vec![bridged(&format!(
                 "fdb append 02:66:00:00:00:01 dev {tunnel} dst {FOREIGN_VTEP} self permanent"
             ))],
             Fault::StaticRoute => {
-                vec![inside(&format!("route add 10.66.0.0/16 via {address} dev {bridge}"))]
+                vec![routed(&format!("10.66.0.0/16 via {address} dev {bridge}"))]
             }
             Fault::DefaultRoute => {
-                vec![inside(&format!("route add default via {address} dev {bridge}"))]
+                vec![routed(&format!("default via {address} dev {bridge}"))]
             }
             Fault::Mtu => vec![inside(&format!("link set {port} mtu 1400"))],
             Fault::Tos => {
@@ -159,7 +163,7 @@ impl<'a> Scene<'a> {
                 bridged(&format!("fdb replace 02:66:00:00:00:02 dev {port} master static")),
             ],
             Fault::WrongHost => vec![self.at(one, ANOTHER_HOST.to_owned())],
-            Fault::FilterDetached => vec![self.run(detach(&one.port, &vrf.to_string()))],
+            Fault::FilterDetached => vec![self.run(detach(&one.port, &within))],
             _ => return self.between_two(fault, one),
         })
     }
@@ -205,20 +209,20 @@ impl<'a> Scene<'a> {
             }
             Fault::BridgePort => {
                 let (_, other) = self.nets(brother()?)?;
-                vec![self.run(format!("ip -n {vrf} link set {} master br{}", one.port, other.tag))]
+                let within = self.within(vrf);
+                vec![self.run(format!("ip {within}link set {} master br{}", one.port, other.tag))]
             }
             _ => {
                 let (others, other) = self.nets(stranger()?)?;
+                let (here, there) = (self.within(vrf), self.within(&others.vrf));
+                let peer = match self.backing {
+                    Backing::Namespaces => format!(" netns {}", others.vrf),
+                    Backing::Devices => String::new(),
+                };
                 vec![
-                    self.run(format!(
-                        "ip -n {vrf} link add leak0 type veth peer name leak1 netns {}",
-                        others.vrf
-                    )),
-                    self.run(format!("ip -n {vrf} link set leak0 master br{} up", job.tag)),
-                    self.run(format!(
-                        "ip -n {} link set leak1 master br{} up",
-                        others.vrf, other.tag
-                    )),
+                    self.run(format!("ip {here}link add leak0 type veth peer name leak1{peer}")),
+                    self.run(format!("ip {here}link set leak0 master br{} up", job.tag)),
+                    self.run(format!("ip {there}link set leak1 master br{} up", other.tag)),
                 ]
             }
         })
@@ -228,6 +232,28 @@ impl<'a> Scene<'a> {
         let plan = self.lab.plan();
         let nets = plan.tenants.get(&one.job.tenant).zip(plan.jobs.get(&one.job));
         nets.ok_or_else(|| self.nobody("the job of a workload"))
+    }
+
+    /// The words that lead `ip` and `bridge` to the interfaces of a VRF.
+    fn within(&self, vrf: &VrfName) -> String {
+        match self.backing {
+            Backing::Namespaces => format!("-n {vrf} "),
+            Backing::Devices => String::new(),
+        }
+    }
+
+    /// The words that name its table.
+    fn in_table(&self, vrf: &VrfName) -> String {
+        match self.backing {
+            Backing::Namespaces => String::new(),
+            Backing::Devices => format!(" vrf {vrf}"),
+        }
+    }
+
+    /// The step that brings a link to it, if there is a way.
+    fn moved(&self, link: &str, vrf: &VrfName) -> Option<Step> {
+        let there = self.backing == Backing::Namespaces;
+        there.then(|| self.run(format!("ip link set {link} netns {vrf}")))
     }
 
     fn nobody(&self, what: &str) -> Trouble {
@@ -263,9 +289,9 @@ impl<'a> Scene<'a> {
 }
 
 /// A link of the packet program ends when its pin is removed.
-fn detach(port: &str, vrf: &str) -> String {
+fn detach(port: &str, within: &str) -> String {
     format!(
-        "sh -c 'i=$(ip -n {vrf} -o link show {port} | cut -d: -f1); \
+        "sh -c 'i=$(ip {within}-o link show {port} | cut -d: -f1); \
          find /sys/fs/bpf/bulkhead -name \"*-$i\" -delete'"
     )
 }

@@ -42,11 +42,12 @@ pub(super) fn edit(from: &str, to: &str) -> Result<(), Trouble> {
     put.map(drop).map_err(|error| failed(error.to_string()))
 }
 
-/// The interfaces of all VRFs and their numbers: a port keeps its number when it moves.
+/// The interfaces of the device and of all VRFs, and their numbers: a port keeps its number when it
+/// moves.
 fn ports() -> BTreeMap<Port, u32> {
     let vrfs = fs::read_dir(VRFS).into_iter().flatten().flatten();
     let found = vrfs.filter_map(|vrf| namespace::within(&vrf.path(), || Ok(ports_here())).ok());
-    found.flatten().collect()
+    ports_here().into_iter().chain(found.flatten()).collect()
 }
 
 fn ports_here() -> Vec<(Port, u32)> {

@@ -18,18 +18,28 @@ pub(crate) struct Kit {
     pub(crate) packages: &'static [&'static str],
     /// The packages whose versions a result names; an archive's name begins so.
     pub(crate) matters: &'static [&'static str],
-    /// Whether newer packages than the distribution's own are taken, from its backports.
-    pub(crate) is_newer: bool,
+    /// What is taken newer than the distribution's own, from its backports.
+    pub(crate) newer: Newer,
     /// What the machines need of the kernel beside what is built into it.
     pub(crate) modules: &'static [&'static str],
     /// Words for the kernel's command line.
     pub(crate) kernel: &'static str,
-    /// The programs in the machines, beside those of busybox.
+    /// The programs in the machines, beside those of busybox, as packages have them. They are found
+    /// by their names, and daemons where their packages put them.
     pub(crate) programs: &'static [&'static str],
     /// Whether the machines have drivers of RDMA.
     pub(crate) has_verbs: bool,
     /// What a machine can be asked for.
     pub(crate) wishes: &'static str,
+}
+
+/// What is newer than the distribution's own.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(crate) enum Newer {
+    Nothing,
+    /// All packages but the kernel.
+    Packages,
+    Kernel,
 }
 
 /// Names the newest kernel of the distribution.
@@ -133,10 +143,13 @@ impl Supplies {
         }
         script(&stage.join("init"), INIT)?;
         script(&stage.join("wishes.sh"), self.kit.wishes)?;
-        let programs = self.kit.programs.iter().chain(&["busybox"]);
-        let programs = programs.map(|program| self.root().join("usr/bin").join(program));
-        for file in programs.chain(built.iter().cloned()) {
-            fs::copy(&file, stage.join("bin").join(file.file_name().unwrap_or_default()))?;
+        let programs = self.kit.programs.iter().chain(&["usr/bin/busybox"]).map(Path::new);
+        let programs = programs.map(|program| (self.root().join(program), place(program)));
+        let built = built.iter().map(|program| (program.clone(), place(program)));
+        for (file, place) in programs.chain(built) {
+            let to = stage.join(place);
+            fs::create_dir_all(to.parent().unwrap_or(&stage))?;
+            fs::copy(&file, to)?;
             self.copy_libraries(&file, &stage)?;
         }
         if self.kit.has_verbs {
@@ -150,12 +163,19 @@ impl Supplies {
     fn copy_libraries(&self, program: &Path, stage: &Path) -> std::io::Result<()> {
         let libraries = self.root().join(LIBRARIES);
         let loader = libraries.join(LOADER);
-        let words =
-            [&loader, Path::new("--library-path"), &libraries, Path::new("--list"), program];
-        let words = words.map(|word| word.display().to_string());
-        let listed = shell::output(&words.each_ref().map(String::as_str)).unwrap_or_default();
+        // FRR's own library is in a folder of its own.
+        let folders = [libraries.clone(), libraries.join("frr")];
+        let [main, own] = folders.each_ref().map(|folder| folder.display().to_string());
+        let (path, program) = (format!("{main}:{own}"), program.display().to_string());
+        let loading = loader.display().to_string();
+        let words = [&loading, "--library-path", &path, "--list", &program];
+        let listed = shell::output(&words).unwrap_or_default();
         for file in libraries_in(&listed) {
-            fs::copy(libraries.join(file), stage.join(LIBRARIES).join(file))?;
+            let found = folders.iter().map(|folder| folder.join(file)).find(|file| file.exists());
+            fs::copy(
+                found.unwrap_or_else(|| libraries.join(file)),
+                stage.join(LIBRARIES).join(file),
+            )?;
         }
         fs::copy(&loader, stage.join("lib64").join(LOADER)).map(drop)
     }
@@ -198,6 +218,14 @@ impl Supplies {
     }
 }
 
+/// Where a program is in the machines.
+fn place(program: &Path) -> PathBuf {
+    match program.parent() {
+        Some(folder) if folder.starts_with("usr/lib") => program.to_owned(),
+        _ => Path::new("bin").join(program.file_name().unwrap_or_default()),
+    }
+}
+
 fn script(file: &Path, text: &str) -> std::io::Result<()> {
     fs::write(file, text)?;
     fs::set_permissions(file, fs::Permissions::from_mode(0o755))
@@ -224,12 +252,12 @@ impl Source<'_> {
         must(&[&["apt-get", "update", "--quiet", "--quiet"], options.as_slice()].concat())?;
         let line = ["apt-get", "install", "--download-only", "--quiet", "--quiet", "--yes"];
         let mut line = [&line, ["--no-install-recommends"].as_slice(), &options].concat();
-        if self.kit.is_newer {
+        if self.kit.newer == Newer::Packages {
             line.extend(["-t", BACKPORTS]);
         }
         line.extend(self.kit.packages);
         must(&line)?;
-        let kernel = newest_kernel(&options)?;
+        let kernel = newest_kernel(&options, self.kit.newer)?;
         let packages = packages.display().to_string();
         let script = r#"cd "$1" && shift && apt-get download --quiet --quiet "$@""#;
         let line = ["sh", "-c", script, "sh", &packages, "-o", "APT::Sandbox::User=root"];
@@ -244,7 +272,7 @@ impl Source<'_> {
             format!("Dir::Cache::archives={}", path("packages")),
             "Debug::NoLocking=1".to_owned(),
         ];
-        if self.kit.is_newer {
+        if self.kit.newer != Newer::Nothing {
             let list = path("sources.list");
             fs::write(&list, sources()?).map_err(|cause| broken("write a file", &cause))?;
             settings.extend([
@@ -273,8 +301,12 @@ fn sources() -> Result<String, Failure> {
 }
 
 /// The package that holds the kernel itself.
-fn newest_kernel(options: &[&str]) -> Result<String, Failure> {
-    let line = [&["apt-cache", "depends", KERNEL], options].concat();
+fn newest_kernel(options: &[&str], newer: Newer) -> Result<String, Failure> {
+    let release = format!("APT::Default-Release={BACKPORTS}");
+    let mut line = [&["apt-cache", "depends", KERNEL], options].concat();
+    if newer == Newer::Kernel {
+        line.extend(["-o", &release]);
+    }
     let said = shell::output(&line).unwrap_or_default();
     let found = said.lines().find_map(|line| line.trim().strip_prefix("Depends: "));
     found.map(str::to_owned).ok_or_else(|| {
@@ -291,6 +323,7 @@ fn unpack(folder: &Path) -> Result<(), Failure> {
     let script = r#"set -e; for package in "$1"/*.deb; do
         dpkg-deb --fsys-tarfile "$package" | tar --extract --keep-directory-symlink --directory "$2"
     done
+    find "$2/usr/lib/modules" -name '*.ko.xz' -exec unxz {} +
     "$2/usr/bin/busybox" depmod -b "$2" "$(ls "$2/usr/lib/modules")""#;
     must(&["sh", "-c", script, "sh", &packages, &to])?;
     fs::rename(&root, folder.join("unpacked")).map_err(|cause| broken("name a folder", &cause))

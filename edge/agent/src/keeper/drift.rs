@@ -175,13 +175,19 @@ impl Keeper {
     }
 }
 
-/// Strikes out what is only a port that waits: `link …` is missing, and `link … down` is there.
+/// Strikes out what is only a port that waits: `link …` is missing, and `link … down` is there. One
+/// that nobody planned does not wait, though it is down.
 fn forgive_waiting(differences: &mut Vec<Differing>) {
+    let is_missed = |statement: &str| {
+        differences.iter().any(|one| one.is_missing && one.statement == statement)
+    };
     let waiting: Vec<String> = differences
         .iter()
         .filter(|one| one.dialect == Dialect::Linux && !one.is_missing)
         .filter(|one| one.statement.starts_with("link "))
-        .filter_map(|one| one.statement.strip_suffix(" down").map(str::to_owned))
+        .filter_map(|one| one.statement.strip_suffix(" down"))
+        .filter(|port| is_missed(port))
+        .map(str::to_owned)
         .collect();
     differences.retain(|one| {
         let statement = one.statement.strip_suffix(" down").unwrap_or(&one.statement);
@@ -201,12 +207,14 @@ mod tests {
     #[test]
     fn a_port_that_waits_is_forgiven_and_nothing_else_is() {
         let other = differing(false, "link swp6 master br2 mtu 9216 judged");
+        let stray = differing(false, "link tun0 vrf t17 mtu 1500 down");
         let mut differences = vec![
+            stray.clone(),
             differing(false, "link swp5 master br1 mtu 9216 judged down"),
             other.clone(),
             differing(true, "link swp5 master br1 mtu 9216 judged"),
         ];
         forgive_waiting(&mut differences);
-        assert_eq!(differences, [other]);
+        assert_eq!(differences, [stray, other]);
     }
 }

@@ -9,8 +9,8 @@ use model::{Dialect, Generation};
 use observe::Watch;
 
 use crate::world::{
-    Device, OTHER_TENANT, Plan, STORAGE, TRAIN_A, TRAIN_B, Workload, in_device, in_vrf, ip,
-    is_unchanged, linux_lines, opened, place, sorted, text, whole_plan,
+    Device, NAMESPACES, OTHER_TENANT, Plan, STORAGE, TRAIN_A, TRAIN_B, Workload, in_device, in_vrf,
+    ip, is_unchanged, linux_lines, opened, place, sorted, text, whole_plan,
 };
 
 pub(crate) fn plug_all(device: &mut Device) {
@@ -118,7 +118,7 @@ fn a_port_that_is_given_up_is_the_devices_again_and_down() {
         let said = Command::new("ip").args(["-br", "link", "show", "swp5"]).output().unwrap();
         let said = String::from_utf8(said.stdout).unwrap();
         assert!(said.starts_with("swp5") && said.contains(" DOWN "), "{said}");
-        assert_eq!(std::fs::read_dir(place().vrfs).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(NAMESPACES).unwrap().count(), 0);
     });
 }
 

@@ -2,12 +2,13 @@
 
 use apply::Node as _;
 use observe::Watch;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::hold::{check_holds, plug_all};
 use crate::world::{
-    TRAIN_A, Workload, bridge, in_device, in_vrf, ip, linux_lines, opened, place, sorted,
-    whole_plan,
+    NAMESPACES, TRAIN_A, Workload, bridge, in_device, in_vrf, ip, linux_lines, opened, place,
+    sorted, whole_plan,
 };
 
 /// Does something behind the node's back: it is noticed, said as this line, and undone.
@@ -220,8 +221,8 @@ fn another_router_address() {
 fn a_namespace_that_nobody_planned() {
     check(
         || {
-            let path = place().vrfs.join("t99");
-            std::os::unix::fs::symlink(place().vrfs.join("t17"), path).unwrap();
+            let path = |vrf: &str| Path::new(NAMESPACES).join(vrf);
+            std::os::unix::fs::symlink(path("t17"), path("t99")).unwrap();
         },
         "vrf t99",
     );

@@ -16,7 +16,7 @@ use apply::{Linux, Node as _, Outcome, Sent};
 use model::{Dialect, Generation};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
-use observe::Place;
+use observe::{Place, Vrfs};
 use wire::ipv6_of;
 
 /// Longer than any test.
@@ -52,11 +52,14 @@ fn enter() {
     mount(Some("tmpfs"), "/mnt", Some("tmpfs"), MsFlags::empty(), none).unwrap();
 }
 
+/// Where the namespaces of VRFs have their names.
+pub(crate) const NAMESPACES: &str = "/mnt/netns";
+
 pub(crate) fn place() -> Place {
     Place {
         frr: "/mnt/frr".into(),
         filter: "/sys/fs/bpf/node".into(),
-        vrfs: "/mnt/netns".into(),
+        vrfs: Vrfs::Namespaces(NAMESPACES.into()),
         state: "/mnt/state".into(),
     }
 }
@@ -152,7 +155,7 @@ impl Namespace {
 
 /// Does something in the namespace of a VRF of this device.
 pub(crate) fn in_vrf<T: Send>(vrf: &str, what: impl FnOnce() -> T + Send) -> T {
-    run_in(&File::open(place().vrfs.join(vrf)).unwrap(), what)
+    run_in(&File::open(Path::new(NAMESPACES).join(vrf)).unwrap(), what)
 }
 
 fn run_in<T: Send>(namespace: &File, what: impl FnOnce() -> T + Send) -> T {

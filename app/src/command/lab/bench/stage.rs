@@ -1,6 +1,7 @@
 //! The labs that are measured: built when the first part asks for them, and gone in the end.
 
 use ::lab::{Lab, Spec};
+use observe::Backing;
 
 use crate::command::lab::program;
 use crate::ending::Stop;
@@ -54,6 +55,7 @@ fn get<'a>(lab: &'a mut Option<Lab>, name: &str, size: [u16; 3]) -> Result<&'a L
 pub(super) fn build(name: &str, [leaves, spines, tenants]: [u16; 3]) -> Result<Lab, Stop> {
     aside(format_args!("{DIM}  a lab of {leaves} leaves and {spines} spines{DIM:#}"));
     let name = format!("{name}{}", std::process::id());
-    let spec = Spec { name, leaves, spines, tenants, program: program()? };
+    let (vrfs, program) = (Backing::of_kernel()?, program()?);
+    let spec = Spec { name, leaves, spines, tenants, vrfs, program };
     Ok(Lab::up(&spec, &mut |_| {})?)
 }
