@@ -87,7 +87,24 @@ impl<'a> Scene<'a> {
         &self.device
     }
 
+    /// What makes a fault. What is run at one place is one line, so that an agent does not undo the
+    /// first half before the second.
     pub(super) fn steps(&self, fault: Fault) -> Result<Vec<Step>, Trouble> {
+        let mut lines: Vec<Step> = Vec::new();
+        for step in self.single_steps(fault)? {
+            match (lines.last_mut(), step) {
+                (Some(Step::Run { at, line }), Step::Run { at: next, line: more })
+                    if *at == next =>
+                {
+                    *line = format!("{line} && {more}");
+                }
+                (_, step) => lines.push(step),
+            }
+        }
+        Ok(lines)
+    }
+
+    fn single_steps(&self, fault: Fault) -> Result<Vec<Step>, Trouble> {
         let uplink = |state: &str| self.run(format!("ip link set {} {state}", self.uplink));
         Ok(match fault {
             Fault::SecondNeighbor => vec![self.bgp(&[

@@ -153,10 +153,8 @@ fn p4_a_reach_takes_an_address_away_from_what_was_learnt() {
 fn p4_a_reach_leads_away_what_arrives_too() {
     let sound = asking(World::sound(Side::Frr, Side::Frr)).reach();
     assert_eq!(sound["train-1 -> serve-2"], "ask tcp 2049");
-    let led = asking(World::sound(Side::Frr, Side::Frr)).add(
-        "leaf-2 linux",
-        "reach 10.1.0.16-10.1.0.31 vrf t17 vtep 10.255.0.1 vni 50018\n",
-    );
+    let led = asking(World::sound(Side::Frr, Side::Frr))
+        .add("leaf-2 linux", "reach 10.1.0.16-10.1.0.31 vrf t17 vtep 10.255.0.1 vni 50018\n");
     assert_eq!(led.reach().get("train-1 -> serve-2"), None);
 }
 
