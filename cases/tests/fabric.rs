@@ -27,7 +27,7 @@ const ROUNDS: usize = 50;
 const FABRICS: usize = 3;
 /// How long packets may differ from what they should do: routes come a moment after they are
 /// announced.
-const PATIENCE: Duration = Duration::from_secs(4);
+const PATIENCE: Duration = Duration::from_secs(8);
 
 #[test]
 fn on_real_parts_the_verifier_says_what_packets_do() {
