@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::thread;
 
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 
@@ -19,6 +21,7 @@ pub(crate) fn make(files: &[&Path], inside: impl Fn() + Sync) -> Result<(), Trou
         for file in files {
             if let Some(folder) = file.parent() {
                 fs::create_dir_all(folder).map_err(Trouble::file(folder))?;
+                set_apart(folder)?;
             }
             File::create_new(file).map_err(Trouble::file(*file))?;
             let doing = || format!("make the network namespace {}", file.display());
@@ -29,6 +32,24 @@ pub(crate) fn make(files: &[&Path], inside: impl Fn() + Sync) -> Result<(), Trou
         }
         Ok(())
     })
+}
+
+/// Makes the folder of names a mount of its own, as `ip netns` does with it. If that came later, it
+/// would lay the folder over itself, and nobody could take away what was there before.
+fn set_apart(folder: &Path) -> Result<(), Trouble> {
+    let failed = || Trouble::kernel(format!("make {} a mount of its own", folder.display()));
+    let open = File::open(folder).map_err(Trouble::file(folder))?;
+    // The lock that `ip netns` takes.
+    let _lock = Flock::lock(open, FlockArg::LockExclusive).map_err(|(_, errno)| failed()(errno))?;
+    let share = || mount(NOTHING, folder, NOTHING, MsFlags::MS_SHARED | MsFlags::MS_REC, NOTHING);
+    let shared = match share() {
+        Err(Errno::EINVAL) => {
+            let onto_itself = MsFlags::MS_BIND | MsFlags::MS_REC;
+            mount(Some(folder), folder, NOTHING, onto_itself, NOTHING).and_then(|()| share())
+        }
+        shared => shared,
+    };
+    shared.map_err(failed())
 }
 
 /// Takes a namespace's name away; it ends when nobody is inside any more.

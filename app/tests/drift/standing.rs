@@ -71,8 +71,11 @@ impl Deref for Standing {
 
 impl Drop for Standing {
     fn drop(&mut self) {
-        // The test says what went wrong; this only cleans up.
-        let _ = Lab::remove(&self.name);
+        let removed = Lab::remove(&self.name);
+        // A test that failed says itself what went wrong.
+        if !std::thread::panicking() {
+            removed.unwrap();
+        }
     }
 }
 
