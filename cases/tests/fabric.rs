@@ -93,7 +93,7 @@ enum Difference {
     Fewer,
     /// Some who may meet do, and it says that they cannot. Nobody crosses but those it names.
     More,
-    /// Somebody crosses whom it does not name.
+    /// Somebody crosses whom it does not name; or nobody does whom it names, and others meet instead.
     Crossings,
 }
 
