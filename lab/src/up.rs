@@ -225,7 +225,9 @@ pub(crate) fn start_agent(folder: &Folder, program: &Path, device: &str) -> Resu
     let own = folder.device(device);
     // A socket that is left of an agent that was killed would look like one that listens.
     let _ = fs::remove_file(folder.socket(device));
-    let mut command = Command::new(program);
+    // As its systemd unit does: what others wait for comes before what goes on for longer.
+    let mut command = Command::new("nice");
+    command.args(["-n", "-10"]).arg(program);
     command.arg("agent").arg("--listen").arg(format!("unix:{}", folder.socket(device).display()));
     command.arg("--identity").arg(folder.authority().join("nodes").join(device));
     command.arg("--frr").arg(folder.frr(device));

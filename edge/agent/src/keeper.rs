@@ -180,6 +180,9 @@ fn watch(mut changes: Box<dyn Changes>, told: &Weak<Sender<Work>>) {
         if told.send(work).is_err() {
             return;
         }
+        drop(told);
+        // What comes now belongs to the same swarm, and is looked at together.
+        thread::sleep(GATHER);
     }
 }
 
@@ -304,12 +307,17 @@ impl Keeper {
             return Ok(Answer::Kept(stale));
         }
         self.grant_lease();
+        let before = self.record.clone();
         self.record.trial = within.map(|within| self.trial(sent.generation, within));
         self.trial_until = within.map(|within| Instant::now() + within);
         self.record.on_drift = on_drift;
         self.record.went_back_to = None;
         self.record.shut = None;
-        self.save();
+        // A longer lease alone is written down when the plan starts: without it the gate would only
+        // close earlier.
+        if self.record != before {
+            self.save();
+        }
         let made = self.make(sent);
         self.drift = Drift::default();
         self.quiet_until = Instant::now() + QUIET;

@@ -7,7 +7,7 @@ use observe::{Asked, Found, Place, Spaces};
 use read::Difference;
 
 use crate::linux::{at, differences, text};
-use crate::{NodeError, Sent};
+use crate::{NodeError, Sent, frr};
 
 /// How a node was before a change.
 pub(crate) struct Before {
@@ -22,18 +22,25 @@ pub(crate) enum Frr {
     /// It was asked, and is heard when it matters: there is enough to do meanwhile.
     Asked(Asked),
     Held(String),
+    /// It was not asked: more segments are all that it was sent beside this, and they can be told
+    /// whatever it holds. It is asked when it has heard of them.
+    Presumed(String),
     /// VRFs come or go, so that it changes by itself; or nobody asked.
     Changing,
 }
 
 impl Before {
     /// Compares all that was sent with what the node holds. FRR is waited for only if nothing else
-    /// differs.
-    pub(crate) fn of(place: &Place, spaces: &mut Spaces, sent: &Sent) -> Result<Self, NodeError> {
-        let speaks_frr = sent.texts.iter().any(|(dialect, _)| *dialect == Dialect::Frr);
-        let asked = ask(place, speaks_frr)?;
+    /// differs; `last` is what was done before this was sent.
+    pub(crate) fn of(
+        place: &Place,
+        spaces: &mut Spaces,
+        sent: &Sent,
+        last: Option<&Sent>,
+    ) -> Result<Self, NodeError> {
+        let frr = Frr::of(place, sent, last)?;
         let found = spaces.look().map_err(at("look at the node"))?;
-        let mut before = Self { found, differing: BTreeSet::new(), frr: Frr::of(asked) };
+        let mut before = Self { found, differing: BTreeSet::new(), frr };
         for (dialect, text) in sent.texts.iter().filter(|(dialect, _)| *dialect != Dialect::Frr) {
             let left = differences(*dialect, text, &said(*dialect, place, &before.found)?);
             if !left.is_empty() {
@@ -51,8 +58,21 @@ impl Before {
 }
 
 impl Frr {
-    fn of(asked: Option<Asked>) -> Self {
-        asked.map_or(Self::Changing, Self::Asked)
+    fn of(place: &Place, sent: &Sent, last: Option<&Sent>) -> Result<Self, NodeError> {
+        let last = last.map(|last| text(last, Dialect::Frr));
+        if let Some(last) = last.filter(|last| frr::adds_segments(text(sent, Dialect::Frr), last)) {
+            return Ok(Self::Presumed(last.to_owned()));
+        }
+        let speaks_frr = sent.texts.iter().any(|(dialect, _)| *dialect == Dialect::Frr);
+        Ok(ask(place, speaks_frr)?.map_or(Self::Changing, Self::Asked))
+    }
+
+    /// What it held, if that is good enough for telling it of more segments.
+    pub(crate) fn presumed(&mut self, sent: &str) -> Result<Option<&str>, NodeError> {
+        match self {
+            Self::Presumed(last) => Ok(Some(last)),
+            _ => self.held(sent),
+        }
     }
 
     /// What it held, if that can be relied on.
@@ -62,13 +82,19 @@ impl Frr {
         }
         match self {
             Self::Held(held) => Ok(Some(held)),
-            Self::Asked(_) | Self::Changing => Ok(None),
+            Self::Asked(_) | Self::Presumed(_) | Self::Changing => Ok(None),
         }
     }
 
     /// Hears what it holds, if it was asked, and says whether that is something else.
     fn differs(&mut self, sent: &str) -> Result<bool, NodeError> {
-        let Self::Asked(asked) = std::mem::replace(self, Self::Changing) else { return Ok(false) };
+        let asked = match std::mem::replace(self, Self::Changing) {
+            Self::Asked(asked) => asked,
+            other => {
+                *self = other;
+                return Ok(matches!(self, Self::Presumed(_)));
+            }
+        };
         let held = asked.heard().map_err(at("ask FRR"))?;
         let left = differences(Dialect::Frr, sent, &held);
         if !has_vrf(&left) {

@@ -258,15 +258,19 @@ impl<'a> Change<'a> {
                 Line::Router { vni, vrf, mac, .. } => (format!("br{vni}"), vrf, mac),
                 _ => continue,
             };
-            let index = self.made(&name, bridge_index(&name));
             let device = match self.place.vrfs {
                 Vrfs::Namespaces(_) => None,
                 Vrfs::Devices => Some(self.port(vrf)?.1),
             };
+            let (index, made) = match self.found.interface(&name) {
+                Some((_, index)) => (index, requests::mend_bridge(&name, index, mac, device)),
+                None => {
+                    let index = bridge_index(&name);
+                    (index, requests::new_bridge(&name, index, mac, device))
+                }
+            };
             let batch = bridges.entry(Some(vrf)).or_default();
-            batch.push(requests::new_bridge(&name, index, mac));
-            batch.extend(device.map(|device| requests::set_master(&name, index, device)));
-            batch.extend(requests::mend_bridge(&name, index, mac));
+            batch.extend(made);
             batch.push(requests::set_up(&name, index));
         }
         self.send(bridges)?;
@@ -364,9 +368,9 @@ impl<'a> Change<'a> {
             }
             Line::Vrf { .. } | Line::Queues { .. } | Line::Queue { .. } => {}
             Line::Router { name, vni, .. } => {
-                self.bridge_port(name, &format!("br{vni}"), true, batches)?;
+                self.bridge_port(name, &format!("br{vni}"), None, batches)?;
             }
-            Line::Tunnel { name, master, .. } => self.bridge_port(name, master, true, batches)?,
+            Line::Tunnel { name, master, .. } => self.bridge_port(name, master, None, batches)?,
             Line::Bridge { name, vrf, address, prefix, .. } => {
                 let (_, index) = self.port(name)?;
                 let twin = ipv6_of(number(Some(vrf)), address);
@@ -375,9 +379,7 @@ impl<'a> Change<'a> {
                 batch.push(requests::add_address(index, twin.into(), prefix + 96));
             }
             Line::Link { port, master, mtu } => {
-                let (vrf, index) = self.port(port)?;
-                batches.entry(vrf).or_default().push(requests::set_mtu(port, index, mtu));
-                self.bridge_port(port, master, false, batches)?;
+                self.bridge_port(port, master, Some(mtu), batches)?;
             }
             Line::Neighbour { address, mac, dev, master } => {
                 let (vrf, bridge) = self.port(master)?;
@@ -434,13 +436,14 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Puts a port into its bridge. A bridge that was made again in another VRF has left its ports
-    /// behind: their lines did not change, so that only the next look finds them where they are.
+    /// Puts a port with its MTU, or a tunnel without one, into its bridge. A bridge that was made
+    /// again in another VRF has left its ports behind: their lines did not change, so that only the
+    /// next look finds them where they are.
     fn bridge_port(
         &self,
         name: &str,
         bridge: &str,
-        is_tunnel: bool,
+        mtu: Option<u32>,
         batches: &mut Batches<'a>,
     ) -> Result<(), Trouble> {
         let (at, index) = self.port(name)?;
@@ -449,22 +452,24 @@ impl<'a> Change<'a> {
             return Ok(());
         }
         let batch = batches.entry(vrf).or_default();
-        batch.push(requests::silence(name, index));
-        batch.push(requests::set_master(name, index, master));
-        batch.push(requests::set_port(name, index, is_tunnel));
-        if is_tunnel {
-            batch.push(requests::set_up(name, index));
-        }
+        batch.push(requests::put_into(name, index, master, mtu));
+        batch.push(match mtu {
+            Some(_) => requests::set_port(name, index),
+            None => requests::open_tunnel(name, index),
+        });
         Ok(())
     }
 
-    /// Brings up the ports that the plan holds, and the cables to the fabric if somebody set one
-    /// down.
+    /// Brings up the ports that the plan holds and that are down, and the cables to the fabric if
+    /// somebody set one down.
     pub(crate) fn open_ports(&mut self) -> Result<(), Trouble> {
         let mut batches = Batches::new();
         for line in self.wanted {
             if let Line::Link { port, .. } | Line::Uplink { port, .. } = *line {
                 let (vrf, index) = self.port(port)?;
+                if self.found.is_up(vrf, index) {
+                    continue;
+                }
                 batches.entry(vrf).or_default().push(requests::set_up(port, index));
             }
         }
@@ -526,11 +531,6 @@ impl<'a> Change<'a> {
             }
             _ => None,
         })
-    }
-
-    /// The number of what is made here, or the one it has if it was made by somebody else.
-    fn made(&self, name: &str, index: u32) -> u32 {
-        self.found.interface(name).map_or(index, |(_, found)| found)
     }
 
     /// What fits through the fabric with the outer headers.

@@ -103,6 +103,11 @@ impl Telling {
     }
 }
 
+/// Whether a text only adds segments to the one before it.
+pub(crate) fn adds_segments(sent: &str, last: &str) -> bool {
+    only_adds_segments(&differences(sent, last), &|_| false)
+}
+
 fn only_adds_segments(left: &[Difference], has_tunnel: &dyn Fn(&str) -> bool) -> bool {
     let is_of_segment = |difference: &Difference| {
         let path = path(difference);

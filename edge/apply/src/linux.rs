@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::panic::resume_unwind;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use filter::{Kernel, Settings};
@@ -115,18 +115,19 @@ impl Node for Linux {
         }
         self.after = None;
         self.was_interrupted = self.state.sent().is_some() && !self.state.is_complete();
-        let before = self.begin(sent)?;
-        if before.differing.is_empty() && !self.was_interrupted {
-            if !self.state.is_complete() {
-                self.state.complete()?;
-            }
-            return Ok(dialects().map(|dialect| (dialect, Outcome::Unchanged)).collect());
+        let last = self.state.sent().filter(|_| self.state.is_complete()).cloned();
+        let writing = if self.state.keeps(sent) { None } else { Some(self.write_down(sent)?) };
+        let made = self.make_if_differing(sent, last.as_ref(), step);
+        if let Some(writing) = writing {
+            step("wait for the disk");
+            writing.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            self.state.keep();
         }
-        step("mark as incomplete");
-        self.state.begin(sent)?;
-        let differing = self.make_so(sent, before, step)?;
-        step("mark as complete");
-        self.state.complete()?;
+        let differing = made?;
+        if !self.state.is_complete() {
+            step("mark as complete");
+            self.state.complete()?;
+        }
         let outcome = |dialect| match differing.contains(&dialect) {
             true => Outcome::Held,
             false => Outcome::Unchanged,
@@ -190,19 +191,28 @@ impl Node for Linux {
 }
 
 impl Linux {
-    /// Looks how the node is and writes down what it was sent, both at once because a disk takes as
-    /// long as a look. Nothing is done before both have ended.
-    fn begin(&mut self, sent: &Sent) -> Result<Before, NodeError> {
-        let Self { place, spaces, state, .. } = self;
-        if state.sent() == Some(sent) {
-            return Before::of(place, spaces, sent);
+    /// Writes down what was sent. The disk takes its time meanwhile: when the power fails, all that
+    /// was done goes with what was not written, and nobody was told yet that it is held.
+    fn write_down(&mut self, sent: &Sent) -> Result<JoinHandle<Result<(), NodeError>>, NodeError> {
+        let written = self.state.begin(sent)?;
+        Ok(thread::spawn(move || written.wait()))
+    }
+
+    /// Looks how the node is, and touches it only if it holds something else. Gives the dialects in
+    /// which it did.
+    fn make_if_differing(
+        &mut self,
+        sent: &Sent,
+        last: Option<&Sent>,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<BTreeSet<Dialect>, NodeError> {
+        let before = Before::of(&self.place, &mut self.spaces, sent, last)?;
+        if before.differing.is_empty() && !self.was_interrupted {
+            return Ok(BTreeSet::new());
         }
-        thread::scope(|scope| {
-            let writing = scope.spawn(|| state.begin(sent));
-            let before = Before::of(place, spaces, sent);
-            writing.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-            before
-        })
+        step("mark as incomplete");
+        self.state.doubt()?;
+        self.make_so(sent, before, step)
     }
 
     /// Deny first, allow last; ports stay down. Gives the dialects in which it held something else.
@@ -432,9 +442,10 @@ impl Linux {
         step: &mut dyn FnMut(&str),
     ) -> Result<Option<Telling>, NodeError> {
         let text = text(way.sent, Dialect::Frr);
-        let Some(held) = way.frr.held(text)?.filter(|_| way.told.is_none()) else {
+        if way.told.is_some() {
             return Ok(None);
-        };
+        }
+        let Some(held) = way.frr.presumed(text)? else { return Ok(None) };
         let has_tunnel = |vni: &str| found.interface(&format!("vx{vni}")).is_some();
         Telling::begin(&self.place.frr, text, held, &has_tunnel, step)
             .map_err(at("tell FRR of segments"))

@@ -124,8 +124,9 @@ fn about_rule(
     message
 }
 
-/// A bridge of a VRF, made in the namespace where it stays: bridges cannot move.
-pub(crate) fn new_bridge(name: &str, index: u32, mac: Mac) -> Request {
+/// A bridge of a VRF, made in the namespace where it stays: bridges cannot move. Where VRFs are
+/// devices, it is put into its VRF's.
+pub(crate) fn new_bridge(name: &str, index: u32, mac: Mac, device: Option<u32>) -> [Request; 2] {
     let about =
         vec![InfoBridge::StpState(BridgeStpState::Disabled), InfoBridge::MulticastSnooping(false)];
     let mut link = link(index);
@@ -137,11 +138,11 @@ pub(crate) fn new_bridge(name: &str, index: u32, mac: Mac) -> Request {
             LinkInfo::Data(InfoData::Bridge(about)),
         ]),
     ];
-    create(format!("make the bridge {name}"), link)
+    [create(format!("make the bridge {name}"), link), settle(name, silent(index), device)]
 }
 
 /// Brings a bridge that is there already to what it should be.
-pub(crate) fn mend_bridge(name: &str, index: u32, mac: Mac) -> [Request; 2] {
+pub(crate) fn mend_bridge(name: &str, index: u32, mac: Mac, device: Option<u32>) -> [Request; 2] {
     let about = vec![
         InfoBridge::StpState(BridgeStpState::Disabled),
         InfoBridge::MulticastSnooping(false),
@@ -157,8 +158,8 @@ pub(crate) fn mend_bridge(name: &str, index: u32, mac: Mac) -> [Request; 2] {
     let what = format!("change the bridge {name}");
     [
         // A kernel without VLAN filtering refuses to hear of it, and has none either.
-        request(what.clone(), RouteNetlinkMessage::NewLink(mended), 0, &[EOPNOTSUPP]),
-        request(what, RouteNetlinkMessage::SetLink(addressed), 0, &[]),
+        request(what, RouteNetlinkMessage::NewLink(mended), 0, &[EOPNOTSUPP]),
+        settle(name, addressed, device),
     ]
 }
 
@@ -206,27 +207,37 @@ pub(crate) fn new_tunnel(
     create(format!("make the tunnel {name}"), link)
 }
 
-/// Lets the kernel make up no link-local address: what it would say by itself has no tag.
-pub(crate) fn silence(name: &str, index: u32) -> Request {
-    request(format!("silence {name}"), RouteNetlinkMessage::SetLink(silent(index)), 0, &[])
+/// Puts a tunnel or a port of this MTU into its bridge. Everything that is said of a link at once is
+/// told to whoever listens once.
+pub(crate) fn put_into(name: &str, index: u32, bridge: u32, mtu: Option<u32>) -> Request {
+    let mut link = silent(index);
+    link.attributes.extend(mtu.map(LinkAttribute::Mtu));
+    settle(name, link, Some(bridge))
 }
 
-pub(crate) fn set_master(name: &str, index: u32, master: u32) -> Request {
-    let mut link = link(index);
-    link.attributes.push(LinkAttribute::Controller(master));
+fn settle(name: &str, mut link: LinkMessage, master: Option<u32>) -> Request {
+    link.attributes.extend(master.map(LinkAttribute::Controller));
     request(format!("put {name} where it belongs"), RouteNetlinkMessage::SetLink(link), 0, &[])
 }
 
-/// A port of a bridge learns nothing: who is behind it is said. A tunnel answers for neighbours
-/// that are known instead of asking all.
-pub(crate) fn set_port(name: &str, index: u32, suppresses: bool) -> Request {
+/// A port of a bridge learns nothing: who is behind it is said.
+pub(crate) fn set_port(name: &str, index: u32) -> Request {
+    request(format!("stop {name} from learning"), unlearning(link(index), false), 0, &[])
+}
+
+/// A tunnel in a bridge learns nothing either, answers for neighbours that are known instead of
+/// asking all, and goes up with that.
+pub(crate) fn open_tunnel(name: &str, index: u32) -> Request {
+    request(format!("bring {name} up"), unlearning(upwards(index), true), 0, &[])
+}
+
+fn unlearning(mut link: LinkMessage, suppresses: bool) -> RouteNetlinkMessage {
     let about = vec![InfoBridgePort::Learning(false), InfoBridgePort::NeighSupress(suppresses)];
-    let mut link = link(index);
     link.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::PortKind(InfoPortKind::Bridge),
         LinkInfo::PortData(InfoPortData::BridgePort(about)),
     ]));
-    request(format!("stop {name} from learning"), RouteNetlinkMessage::NewLink(link), 0, &[])
+    RouteNetlinkMessage::NewLink(link)
 }
 
 pub(crate) fn set_mtu(name: &str, index: u32, mtu: u32) -> Request {
@@ -236,10 +247,7 @@ pub(crate) fn set_mtu(name: &str, index: u32, mtu: u32) -> Request {
 }
 
 pub(crate) fn set_up(name: &str, index: u32) -> Request {
-    let mut link = link(index);
-    link.header.flags = LinkFlags::Up;
-    link.header.change_mask = LinkFlags::Up;
-    request(format!("bring {name} up"), RouteNetlinkMessage::SetLink(link), 0, &[])
+    request(format!("bring {name} up"), RouteNetlinkMessage::SetLink(upwards(index)), 0, &[])
 }
 
 pub(crate) fn set_down(name: &str, index: u32) -> Request {
@@ -409,6 +417,14 @@ fn link(index: u32) -> LinkMessage {
     link
 }
 
+fn upwards(index: u32) -> LinkMessage {
+    let mut link = link(index);
+    link.header.flags = LinkFlags::Up;
+    link.header.change_mask = LinkFlags::Up;
+    link
+}
+
+/// Lets the kernel make up no link-local address: what it would say by itself has no tag.
 fn silent(index: u32) -> LinkMessage {
     let mode = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
     let mut link = link(index);

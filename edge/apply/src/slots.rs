@@ -23,8 +23,8 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Those of a folder, and what was written last. A writing that was cut short is none; two of
-    /// them no crash can leave behind.
+    /// Those of a folder, and what was written last, which is on the disk now. A writing that was cut
+    /// short is none; two of them no crash can leave behind.
     pub(crate) fn open(folder: &Path) -> Result<(Self, Option<Vec<u8>>), NodeError> {
         let mut slots = Self { folder: folder.into(), writings: 0 };
         let (mut last, mut files) = (None, 0);
@@ -42,6 +42,11 @@ impl Slots {
                 last = Some(written.to_vec());
             }
         }
+        if last.is_some() {
+            // Who wrote it may have been killed before the disk was waited for.
+            let path = slots.path(slots.writings);
+            File::open(&path).and_then(|file| file.sync_all()).map_err(failed(&path))?;
+        }
         if files == 2 && last.is_none() {
             let damaged = io::Error::new(io::ErrorKind::InvalidData, "both files are damaged");
             return Err(failed(folder)(damaged));
@@ -49,13 +54,14 @@ impl Slots {
         Ok((slots, last))
     }
 
-    /// Writes this down. It is on the disk when this returns.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), NodeError> {
+    /// Writes this down: whoever opens the folder from now on reads it, however this process ends.
+    /// After a power cut it is there if the disk was waited for.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<Written, NodeError> {
         let writing = self.writings + 1;
         let path = self.path(writing);
-        put(&path, &headed(writing, bytes), &self.folder).map_err(failed(&path))?;
+        let (file, grew) = put(&path, &headed(writing, bytes)).map_err(failed(&path))?;
         self.writings = writing;
-        Ok(())
+        Ok(Written { file, path, grew })
     }
 
     fn path(&self, writing: u64) -> PathBuf {
@@ -63,18 +69,39 @@ impl Slots {
     }
 }
 
-fn put(path: &Path, bytes: &[u8], folder: &Path) -> io::Result<()> {
+/// Something that was written and is not on the disk yet.
+pub(crate) struct Written {
+    file: File,
+    path: PathBuf,
+    /// Whether its file was made or made longer.
+    grew: bool,
+}
+
+impl Written {
+    /// Waits for the disk.
+    pub(crate) fn wait(self) -> Result<(), NodeError> {
+        let waited = || {
+            if !self.grew {
+                return self.file.sync_data();
+            }
+            self.file.sync_all()?;
+            self.path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        };
+        waited().map_err(failed(&self.path))
+    }
+}
+
+fn put(path: &Path, bytes: &[u8]) -> io::Result<(File, bool)> {
     let file = File::options().write(true).create(true).truncate(false).open(path)?;
     let room = file.metadata()?.len();
     if bytes.len() as u64 <= room {
         file.write_all_at(bytes, 0)?;
-        return file.sync_data();
+        return Ok((file, false));
     }
     let mut roomy = bytes.to_vec();
     roomy.resize(bytes.len().next_multiple_of(ROOM), 0);
     file.write_all_at(&roomy, 0)?;
-    file.sync_all()?;
-    File::open(folder)?.sync_all()
+    Ok((file, true))
 }
 
 fn headed(writing: u64, bytes: &[u8]) -> Vec<u8> {
@@ -128,7 +155,7 @@ mod tests {
         }
 
         fn write(&self, bytes: &[u8]) {
-            Slots::open(&self.0).unwrap().0.write(bytes).unwrap();
+            Slots::open(&self.0).unwrap().0.write(bytes).unwrap().wait().unwrap();
         }
     }
 

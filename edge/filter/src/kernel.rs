@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -198,8 +198,8 @@ impl Kernel {
         limits: &Limits,
     ) -> Result<Put, PutError> {
         let _lock = Lock::of(&self.folder, &self.place)?;
-        if let Some(now) = self.now() {
-            *self = now;
+        if let Some(grown) = self.grown() {
+            *self = grown;
         }
         let held = self.held()?;
         let before = held.as_deref().map(Tables::new);
@@ -234,8 +234,8 @@ impl Kernel {
 
     /// What the lease says.
     pub fn gate(&self) -> Result<Gate, Fault> {
-        let now = self.now();
-        let now = now.as_ref().unwrap_or(self);
+        let grown = self.grown();
+        let now = grown.as_ref().unwrap_or(self);
         let [until_ns, lapses, ..] = now.gate.get(&0, 0).map_err(map("gate"))?;
         let open = now.open.get(&0, 0).map_err(map("open"))? != 0;
         Ok(Gate { open, until_ns, lapses })
@@ -243,11 +243,20 @@ impl Kernel {
 
     /// The bytes of the policy in force, as the kernel holds them.
     pub fn held(&self) -> Result<Option<Vec<u8>>, Fault> {
-        let now = self.now();
-        let now = now.as_ref().unwrap_or(self);
-        let block = sys::pointed(now.policy.fd().as_fd()).map_err(map_call("policy"))?;
-        let read = |block: OwnedFd| sys::read_block(block.as_fd(), now.block_bytes);
-        block.map(read).transpose().map_err(map_call("policy"))
+        // Another process may have made it grow; and it works on without a name.
+        match sys::named(&self.place.join("policy")) {
+            Ok(policy) => pointed_bytes(policy.as_fd()),
+            Err(_) => pointed_bytes(self.policy.fd().as_fd()),
+        }
+    }
+
+    /// The same of the filter under this folder, without opening all of it; none if there is none.
+    pub fn held_at(place: &Path) -> Result<Option<Vec<u8>>, Fault> {
+        match sys::named(&place.join("policy")) {
+            Ok(policy) => pointed_bytes(policy.as_fd()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(map_call("policy")(error)),
+        }
     }
 
     /// Where this filter is attached: the hook and the interface's number.
@@ -391,9 +400,12 @@ impl Kernel {
         })
     }
 
-    /// This filter as it is now, if it still has a name: another process may have made it grow.
-    fn now(&self) -> Option<Self> {
-        Self::open(&self.place).ok()
+    /// This filter as it is now, if another process made it grow and it still has a name.
+    fn grown(&self) -> Option<Self> {
+        let named = sys::about_named(&self.place.join("policy")).ok()?;
+        let ours = sys::about(self.policy.fd().as_fd()).ok()?;
+        let is_other = named.own_number() != ours.own_number();
+        is_other.then(|| Self::open(&self.place).ok()).flatten()
     }
 
     /// Sets the counters of jobs that are new to this device to zero. No packet counts there yet:
@@ -479,11 +491,17 @@ pub(crate) fn block(bytes: &[u8], size: u32) -> Result<OwnedFd, Fault> {
     Ok(block)
 }
 
+/// The bytes of the block that this pointer points to.
+fn pointed_bytes(policy: BorrowedFd<'_>) -> Result<Option<Vec<u8>>, Fault> {
+    let block = sys::pointed(policy).map_err(map_call("policy"))?;
+    let read = |block: OwnedFd| sys::read_block(block.as_fd());
+    block.map(read).transpose().map_err(map_call("policy"))
+}
+
 /// How large a block is that the programs of this folder take.
 fn size_at(place: &Path) -> Result<u32, Fault> {
     let size = MapData::from_pin(place.join("size")).map_err(map("size"))?;
-    let bytes = sys::read_block(size.fd().as_fd(), 4).map_err(map_call("size"))?;
-    Ok(u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    sys::read_number(size.fd().as_fd()).map_err(map_call("size"))
 }
 
 fn move_xdp(link: FdLink, to: &mut Xdp) -> Result<(), Fault> {

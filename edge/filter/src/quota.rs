@@ -18,8 +18,7 @@ impl Kernel {
             return Ok(None);
         }
         let held = MapData::from_pin(path).map_err(map(NAME))?;
-        let bytes = sys::read_block(held.fd().as_fd(), 4).map_err(map_call(NAME))?;
-        Ok(Some(u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
+        sys::read_number(held.fd().as_fd()).map(Some).map_err(map_call(NAME))
     }
 
     /// Keeps it for the policies to come.

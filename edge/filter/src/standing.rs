@@ -1,27 +1,24 @@
 //! Where the programs really stand: the name of a link stays when its interface is gone.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aya::programs::{SchedClassifier, TcAttachType};
 
+use crate::Fault;
 use crate::kernel::{Kernel, file, program};
-use crate::{Fault, sys};
+use crate::sys::{self, About};
 
 impl Kernel {
     /// Where the programs of the filter under this folder stand: the hook and the interface's
     /// number. A link whose interface is gone, that was taken off by force or that leads to another
     /// program is none.
     pub fn standing(place: &Path) -> Result<Vec<(String, u32)>, Fault> {
-        let mut found = Vec::new();
-        for (hook, interface) in named(place)? {
-            if stands(place, &hook, interface)? {
-                found.push((hook, interface));
-            }
-        }
-        found.sort();
-        Ok(found)
+        let mut links = links(place)?;
+        links.retain(|link| link.stands);
+        Ok(links.into_iter().map(|link| (link.hook, link.interface)).collect())
     }
 
     /// Whether the program of this hook stands at a port of the calling thread's namespace. A link
@@ -33,17 +30,16 @@ impl Kernel {
             _ => return Ok(false),
         };
         let path = place.join(hook);
-        let ours = sys::about(&path).map_err(file(&path))?.own_number();
+        let ours = sys::about_named(&path).map_err(file(&path))?.own_number();
         let asked = SchedClassifier::query_tcx(port, direction).map_err(program(hook));
         asked.map(|(_, programs)| programs.iter().any(|program| program.id() == ours))
     }
 
     /// Takes the names of links away that lead nowhere: interfaces that are gone.
     pub fn sweep(place: &Path) -> Result<(), Fault> {
-        for (hook, interface) in named(place)? {
-            clear(place, &hook, interface)?;
-        }
-        Ok(())
+        let lost = links(place)?.into_iter().filter(|link| !link.stands);
+        lost.map(|link| path(place, &link.hook, link.interface))
+            .try_for_each(|path| fs::remove_file(&path).map_err(file(&path)))
     }
 
     /// Judges nothing more at this interface. **Whatever reaches it passes from then on**: it has
@@ -58,7 +54,7 @@ impl Kernel {
 /// Takes a program off an interface, if it is there. Without its name alone it would go a moment
 /// later, and whoever attaches it anew meanwhile would be refused.
 pub(crate) fn take_off(place: &Path, hook: &str, interface: u32) -> Result<(), Fault> {
-    let path = place.join(format!("{hook}-{interface}"));
+    let path = path(place, hook, interface);
     let _ = sys::detach(&path); // there is no such link, or no such interface any more
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file(&path)(error)),
@@ -68,11 +64,11 @@ pub(crate) fn take_off(place: &Path, hook: &str, interface: u32) -> Result<(), F
 
 /// Takes the name of a link away if it leads nowhere, and says whether it stays.
 pub(crate) fn clear(place: &Path, hook: &str, interface: u32) -> Result<bool, Fault> {
-    let path = place.join(format!("{hook}-{interface}"));
+    let path = path(place, hook, interface);
     if !path.exists() {
         return Ok(false);
     }
-    let stays = stands(place, hook, interface)?;
+    let stays = stands(&path, interface, program_of(place, hook)?)?;
     if !stays {
         fs::remove_file(&path).map_err(file(&path))?;
     }
@@ -99,13 +95,47 @@ pub(crate) fn named(place: &Path) -> Result<Vec<(String, u32)>, Fault> {
     Ok(found)
 }
 
-fn stands(place: &Path, hook: &str, interface: u32) -> Result<bool, Fault> {
-    let about = |path: &Path| match sys::about(path) {
+/// A link that has a name.
+struct Link {
+    hook: String,
+    interface: u32,
+    stands: bool,
+}
+
+/// All that have a name. Each hook's program is asked for its number once.
+fn links(place: &Path) -> Result<Vec<Link>, Fault> {
+    let mut programs: BTreeMap<String, Option<u32>> = BTreeMap::new();
+    let mut links = Vec::new();
+    for (hook, interface) in named(place)? {
+        let program = match programs.get(&hook) {
+            Some(known) => *known,
+            None => *programs.entry(hook.clone()).or_insert(program_of(place, &hook)?),
+        };
+        let stands = stands(&path(place, &hook, interface), interface, program)?;
+        links.push(Link { hook, interface, stands });
+    }
+    Ok(links)
+}
+
+/// Whether the link with this name is at this interface and leads to this program.
+fn stands(link: &Path, interface: u32, program: Option<u32>) -> Result<bool, Fault> {
+    let link = about(link)?;
+    let leads = |link: About| link.interface() == interface && Some(link.program()) == program;
+    Ok(link.is_some_and(leads))
+}
+
+/// The number of a hook's program, if it is there.
+fn program_of(place: &Path, hook: &str) -> Result<Option<u32>, Fault> {
+    Ok(about(&place.join(hook))?.map(|program| program.own_number()))
+}
+
+fn about(path: &Path) -> Result<Option<About>, Fault> {
+    match sys::about_named(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         about => about.map(Some).map_err(file(path)),
-    };
-    let link = about(&place.join(format!("{hook}-{interface}")))?;
-    let program = about(&place.join(hook))?;
-    let (Some(link), Some(program)) = (link, program) else { return Ok(false) };
-    Ok(link.interface() == interface && link.program() == program.own_number())
+    }
+}
+
+fn path(place: &Path, hook: &str, interface: u32) -> PathBuf {
+    place.join(format!("{hook}-{interface}"))
 }

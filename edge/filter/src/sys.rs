@@ -7,7 +7,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -57,11 +57,18 @@ pub(crate) fn write_block(block: BorrowedFd<'_>, bytes: &[u8], size: u32) -> io:
     element(MAP_UPDATE_ELEM, block, value.as_mut_ptr()).map(drop)
 }
 
-/// Reads the one value of a block.
-pub(crate) fn read_block(block: BorrowedFd<'_>, size: u32) -> io::Result<Vec<u8>> {
-    let mut value = vec![0_u8; size as usize];
+/// Reads the one value of a block, which is as long as the kernel says.
+pub(crate) fn read_block(block: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
+    let mut value = vec![0_u8; about(block)?.value_bytes() as usize];
     element(MAP_LOOKUP_ELEM, block, value.as_mut_ptr())?;
     Ok(value)
+}
+
+/// Reads the one value of a block that is a number.
+pub(crate) fn read_number(block: BorrowedFd<'_>) -> io::Result<u32> {
+    let bytes = read_block(block)?;
+    let no_number = || io::Error::new(io::ErrorKind::InvalidData, "the map holds no number");
+    bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)).ok_or_else(no_number)
 }
 
 /// Lets the pointer point to this block. When this returns, no packet is judged by the one before.
@@ -93,12 +100,12 @@ pub(crate) fn pin(map: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     call(OBJ_PIN, &mut arguments).map(drop)
 }
 
-/// What the kernel says about a link or a program: the first bytes of `bpf_link_info` and
-/// `bpf_prog_info`.
+/// What the kernel says about a link, a program or a map: the first bytes of `bpf_link_info`,
+/// `bpf_prog_info` and `bpf_map_info`.
 pub(crate) struct About([u8; 32]);
 
 impl About {
-    /// The number of a program.
+    /// The number of a program or a map.
     pub(crate) fn own_number(&self) -> u32 {
         self.u32_at(4)
     }
@@ -106,6 +113,11 @@ impl About {
     /// The number of the program that a link leads to.
     pub(crate) fn program(&self) -> u32 {
         self.u32_at(8)
+    }
+
+    /// How many bytes a value of a map has.
+    fn value_bytes(&self) -> u32 {
+        self.u32_at(12)
     }
 
     /// The interface that a link stands at; 0 if it is gone.
@@ -121,8 +133,12 @@ impl About {
 }
 
 /// What the kernel says about what has this name in the BPF file system.
-pub(crate) fn about(path: &Path) -> io::Result<About> {
-    let object = named(path)?;
+pub(crate) fn about_named(path: &Path) -> io::Result<About> {
+    about(named(path)?.as_fd())
+}
+
+/// What the kernel says about this link, program or map.
+pub(crate) fn about(object: BorrowedFd<'_>) -> io::Result<About> {
     let mut about = About([0; 32]);
     let mut arguments = Arguments::default();
     arguments.put_u32(0, object.as_raw_fd().cast_unsigned());
@@ -141,7 +157,7 @@ pub(crate) fn detach(path: &Path) -> io::Result<()> {
 }
 
 /// What has this name in the BPF file system.
-fn named(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn named(path: &Path) -> io::Result<OwnedFd> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut arguments = Arguments::default();
     arguments.put_u64(0, path.as_ptr() as u64);

@@ -13,6 +13,7 @@ use netlink_packet_core::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::constants::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
+use nix::libc::MSG_TRUNC;
 use nix::sched::{CloneFlags, setns};
 
 use crate::Trouble;
@@ -24,6 +25,9 @@ use crate::link::Interface;
 const SEND_BYTES: usize = 16 << 10;
 /// Room for the answers of one send, and for notifications that nobody has read yet.
 const RECEIVE_BYTES: usize = 4 << 20;
+
+/// More than the kernel says at once: it packs what it is asked for into 32 KiB (af_netlink.c).
+const ANSWER_BYTES: usize = 64 << 10;
 
 /// An interface came or changed (linux/rtnetlink.h).
 const RTM_NEWLINK: u16 = 16;
@@ -112,8 +116,8 @@ impl Door {
 
     /// The next bytes that were told; none of them if more was told than fits.
     fn next_told(&self) -> Result<Option<Vec<u8>>, Trouble> {
-        match self.socket.recv_from_full() {
-            Ok((bytes, _)) => Ok(Some(bytes)),
+        match self.receive() {
+            Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => Ok(Some(Vec::new())),
             Err(error) => Err(Trouble::kernel("tell what changed")(error)),
@@ -127,7 +131,7 @@ impl Door {
         self.socket.send(&bytes, 0).map_err(&failed)?;
         let mut found = Vec::new();
         loop {
-            let (bytes, _) = self.socket.recv_from_full().map_err(&failed)?;
+            let bytes = self.receive().map_err(&failed)?;
             for (header, message) in messages(&bytes)? {
                 if header.sequence_number != self.sequence {
                     continue; // the rest of an answer that nobody waited for
@@ -170,8 +174,7 @@ impl Door {
         let mut refused = None;
         let mut left = requests.len();
         while left > 0 {
-            let (bytes, _) =
-                self.socket.recv_from_full().map_err(Trouble::kernel("answer a change"))?;
+            let bytes = self.receive().map_err(Trouble::kernel("answer a change"))?;
             for (header, message) in messages(&bytes)? {
                 let place = header.sequence_number.wrapping_sub(first) as usize;
                 let (Some(request), NetlinkPayload::Error(error)) = (requests.get(place), message)
@@ -186,6 +189,17 @@ impl Door {
             }
         }
         Ok(refused)
+    }
+
+    /// What the kernel says next, all that it says at once. To ask first how much that is would
+    /// double the calls.
+    fn receive(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(ANSWER_BYTES);
+        let length = self.socket.recv(&mut bytes, MSG_TRUNC)?;
+        match length == bytes.len() {
+            true => Ok(bytes),
+            false => Err(io::Error::other(format!("it says {length} bytes at once"))),
+        }
     }
 
     fn frame(&mut self, message: RouteNetlinkMessage, flags: u16) -> Vec<u8> {

@@ -294,6 +294,13 @@ impl Found {
         rooms.flat_map(|room| &room.seen.interfaces)
     }
 
+    /// Whether an interface in a VRF, or in none, is up.
+    #[must_use]
+    pub fn is_up(&self, vrf: Option<&str>, index: u32) -> bool {
+        let here = self.all().filter(|(at, _)| *at == vrf);
+        here.filter_map(|(_, seen)| seen.interface(index)).any(|interface| interface.is_up)
+    }
+
     /// Whether interfaces of several namespaces have this number.
     #[must_use]
     pub fn is_shared(&self, index: u32) -> bool {
@@ -321,11 +328,7 @@ impl Found {
 
     /// What the packet program holds, in the words of dialect `table`; none if it has no policy.
     pub fn table(&self, place: &Place) -> Result<Option<String>, Trouble> {
-        let kernel = match Kernel::open(&place.filter) {
-            Err(filter::Fault::NotLoaded { .. }) => return Ok(None),
-            kernel => kernel?,
-        };
-        let Some(bytes) = kernel.held()? else { return Ok(None) };
+        let Some(bytes) = Kernel::held_at(&place.filter)? else { return Ok(None) };
         let name = |index| self.name(index);
         filter::say(Tables::new(&bytes), &name).map(Some).map_err(|_| Trouble::Table)
     }

@@ -156,10 +156,7 @@ pub(crate) fn ear(namespace: &File) -> Result<Door, Trouble> {
 
 impl Polled {
     fn at(place: &Place) -> Result<Self, Trouble> {
-        let policy = match Kernel::open(&place.filter) {
-            Ok(kernel) => kernel.held()?,
-            Err(_) => None,
-        };
+        let policy = Kernel::held_at(&place.filter)?;
         let standing = Kernel::standing(&place.filter)?;
         Ok(Self { standing, policy, frr: crate::frr(&place.frr).ok() })
     }
