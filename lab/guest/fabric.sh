@@ -18,6 +18,7 @@ raise() {
   for _ in 1 2 3 4 5; do
     bulkhead lab up --leaves 2 --spines 1 --tenants 2 --vrfs devices && break
   done
+  [ -e $lab ] || return 1
   bulkhead watch $agents >> /tmp/watched 2>&1 < /dev/null &
 }
 

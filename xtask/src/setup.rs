@@ -14,7 +14,7 @@ struct Need {
     as_root: bool,
 }
 
-const NEEDS: [Need; 12] = [
+const NEEDS: [Need; 13] = [
     Need {
         what: "rustfmt",
         why: "for the check of the formatting",
@@ -86,6 +86,16 @@ const NEEDS: [Need; 12] = [
         install: &[
             &["apt-get", "update", "--quiet"],
             &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "frr"],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "systemd",
+        why: "for running the agent by its unit",
+        seen_by: &["dpkg", "--status", "systemd"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "systemd"],
         ],
         as_root: true,
     },

@@ -12,7 +12,7 @@ use trial::Trials;
 
 const KIT: Kit = Kit {
     folder: "vrf",
-    packages: &["busybox-static", "dash", "frr", "iproute2", "qemu-system-x86"],
+    packages: &["busybox-static", "coreutils", "dash", "frr", "iproute2", "qemu-system-x86"],
     matters: &["linux-image", "qemu-system-x86_", "frr_"],
     // The packet program needs Linux 6.6 to stay attached by itself.
     newer: Newer::Kernel,
@@ -22,6 +22,7 @@ const KIT: Kit = Kit {
     programs: &[
         "usr/bin/dash",
         "usr/bin/ip",
+        "usr/bin/nice",
         "usr/sbin/bridge",
         "usr/lib/frr/zebra",
         "usr/lib/frr/bgpd",

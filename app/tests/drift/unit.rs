@@ -9,6 +9,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use lab::Fault;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::flow::Flow;
 use crate::standing::{PATIENCE, Standing, until};
@@ -59,36 +61,74 @@ fn systemd_takes_every_line_of_the_unit() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// The program as systemd would start it: a bounding set, no way to get more, the groups.
-fn confined(folder: &Path) -> PathBuf {
-    let set: Vec<String> = values("CapabilityBoundingSet")
-        .iter()
-        .map(|name| format!("+{}", name.trim_start_matches("CAP_").to_lowercase()))
-        .collect();
-    let groups: Vec<&str> = values("SupplementaryGroups").into_iter().collect();
-    assert!(values("AmbientCapabilities").is_empty() && values("User").is_empty());
-    let groups = match groups.as_slice() {
-        [] => "--clear-groups".to_owned(),
-        some => format!("--groups {}", some.join(",")),
-    };
-    let text = format!(
-        "#!/bin/sh\numask {}\nexec setpriv --no-new-privs {groups} --inh-caps=-all \
-         --ambient-caps=-all --bounding-set=-all,{} {} \"$@\"\n",
-        values("UMask").first().unwrap(),
-        set.join(","),
-        env!("CARGO_BIN_EXE_bulkhead"),
-    );
-    let file = folder.join("confined");
-    fs::write(&file, text).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-    file
+/// The first process of a machine that has it.
+const SYSTEMD: &str = "/lib/systemd/systemd";
+const STARTS: &str = include_str!("systemd.sh");
+
+/// The program behind a systemd of its own.
+struct Served {
+    folder: PathBuf,
+    /// What its control groups' names begin with.
+    groups: String,
+}
+
+impl Served {
+    fn new() -> Self {
+        let groups = format!("bulkhead-test-{}", std::process::id());
+        let folder = std::env::temp_dir().join(&groups);
+        fs::create_dir_all(&folder).unwrap();
+        let unit = folder.join("unit");
+        fs::write(&unit, UNIT).unwrap();
+        let starts = STARTS
+            .replace("@GROUP@", &groups)
+            .replace("@PROGRAM@", env!("CARGO_BIN_EXE_bulkhead"))
+            .replace("@UNIT@", &unit.display().to_string());
+        let served = Self { folder, groups };
+        fs::write(served.program(), starts).unwrap();
+        fs::set_permissions(served.program(), fs::Permissions::from_mode(0o755)).unwrap();
+        served
+    }
+
+    fn program(&self) -> PathBuf {
+        self.folder.join("served")
+    }
+}
+
+/// Control groups stay when nobody is in them.
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+        let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+        let is_groups = |mount: &&str| mount.split(' ').nth(2) == Some("cgroup2");
+        let Some(root) = mounts.lines().find(is_groups).and_then(|line| line.split(' ').nth(1))
+        else {
+            return;
+        };
+        for group in fs::read_dir(root).into_iter().flatten().flatten() {
+            if group.file_name().to_string_lossy().starts_with(&self.groups) {
+                remove_group(&group.path());
+            }
+        }
+    }
+}
+
+fn remove_group(group: &Path) {
+    for inner in fs::read_dir(group).into_iter().flatten().flatten() {
+        if inner.path().is_dir() {
+            remove_group(&inner.path());
+        }
+    }
+    let _ = fs::remove_dir(group);
 }
 
 #[test]
-fn an_agent_with_only_the_units_capabilities_applies_finds_and_repairs() {
-    let folder = std::env::temp_dir().join(format!("confined-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let lab = Standing::of(&confined(&folder), "unit", 2);
+fn an_agent_that_systemd_runs_by_its_unit_applies_finds_repairs_and_comes_back() {
+    if !Path::new(SYSTEMD).exists() {
+        println!("skipped, as there is no systemd: `cargo xtask setup` installs it");
+        return;
+    }
+    let served = Served::new();
+    let lab = Standing::of(&served.program(), "unit", 2);
     for device in [DEVICE, "leaf-2", "spine-1"] {
         check_confined(&lab, device);
     }
@@ -106,14 +146,28 @@ fn an_agent_with_only_the_units_capabilities_applies_finds_and_repairs() {
         });
         settle(&lab, &flows);
     }
-    // An agent that comes back finds its state, which only it may read.
-    lab.break_(Fault::AgentKilled, Some(DEVICE)).unwrap();
-    lab.start_agent(DEVICE).unwrap();
+    // systemd starts an agent that was killed, and it finds its state, which only it may read.
+    let killed = process_of(&lab, DEVICE).unwrap();
+    kill(Pid::from_raw(killed), Signal::SIGKILL).unwrap();
+    until("another agent runs", || process_of(&lab, DEVICE).is_some_and(|now| now != killed));
     until("the agent answers again", || lab.status(DEVICE).is_some());
     settle(&lab, &flows);
     let (code, said) = lab.ask(&["test", "connectivity", "--sample", "1"]);
     assert_eq!(code, Some(0), "{said}");
-    fs::remove_dir_all(folder).unwrap();
+}
+
+/// The process of a device's agent.
+fn process_of(lab: &Standing, device: &str) -> Option<i32> {
+    let listens = format!("unix:{}", lab.own(device).join("agent.sock").display());
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let is_agent = |process: &Path| {
+        let line = fs::read(process.join("cmdline")).unwrap_or_default();
+        let program = fs::read_link(process.join("exe")).unwrap_or_default();
+        program == Path::new(env!("CARGO_BIN_EXE_bulkhead"))
+            && String::from_utf8_lossy(&line).contains(&listens)
+    };
+    let agent = processes.map(|process| process.path()).find(|process| is_agent(process))?;
+    agent.file_name()?.to_str()?.parse().ok()
 }
 
 /// What the agent of the device tells.
@@ -158,18 +212,16 @@ fn check_confined(lab: &Standing, device: &str) {
         .iter()
         .map(|name| NUMBERS.iter().find(|(known, _)| known == name).unwrap().1)
         .fold(0, |mask, number| mask | 1 << number);
-    let socket = lab.own(device).join("agent.sock");
-    let listens = format!("unix:{}", socket.display());
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let agent = processes.map(|process| process.path()).find(|process| {
-        let line = fs::read(process.join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(&listens)
-    });
-    let status = fs::read_to_string(agent.unwrap().join("status")).unwrap();
+    let process = process_of(lab, device).unwrap();
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     for set in ["CapPrm", "CapEff", "CapBnd"] {
         let line = status.lines().find_map(|line| line.strip_prefix(&format!("{set}:"))).unwrap();
         let held = u64::from_str_radix(line.trim(), 16).unwrap();
         assert_eq!(held, wanted, "{set} of the agent of {device}: {held:x}, not {wanted:x}");
     }
     assert!(status.contains("NoNewPrivs:\t1"), "{status}");
+    // A filter of system calls.
+    assert!(status.contains("Seccomp:\t2"), "{status}");
+    let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap();
+    assert!(groups.contains("/bulkhead-agent.service\n"), "{groups}");
 }

@@ -45,6 +45,9 @@ pub struct Difference {
 /// stand on a line; each that differs is said as a statement of its own.
 #[must_use]
 pub fn differences(dialect: Dialect, sent: &str, held: &str) -> Vec<Difference> {
+    if sent == held {
+        return Vec::new();
+    }
     let (sent, held) = (Said::new(dialect, sent), Said::new(dialect, held));
     let mut differences = held.without(&sent, false);
     differences.extend(sent.without(&held, true));

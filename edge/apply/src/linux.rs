@@ -118,14 +118,15 @@ impl Node for Linux {
         let last = self.state.sent().filter(|_| self.state.is_complete()).cloned();
         let writing = if self.state.keeps(sent) { None } else { Some(self.write_down(sent)?) };
         let made = self.make_if_differing(sent, last.as_ref(), step);
-        if let Some(writing) = writing {
+        if !matches!(made, Ok(None)) {
             step("wait for the disk");
+        }
+        if let Some(writing) = writing {
             writing.join().unwrap_or_else(|panic| resume_unwind(panic))?;
             self.state.keep();
         }
-        let differing = made?;
+        let differing = made?.unwrap_or_default();
         if !self.state.is_complete() {
-            step("mark as complete");
             self.state.complete()?;
         }
         let outcome = |dialect| match differing.contains(&dialect) {
@@ -199,20 +200,20 @@ impl Linux {
     }
 
     /// Looks how the node is, and touches it only if it holds something else. Gives the dialects in
-    /// which it did.
+    /// which it did, or none if it was not touched.
     fn make_if_differing(
         &mut self,
         sent: &Sent,
         last: Option<&Sent>,
         step: &mut dyn FnMut(&str),
-    ) -> Result<BTreeSet<Dialect>, NodeError> {
+    ) -> Result<Option<BTreeSet<Dialect>>, NodeError> {
         let before = Before::of(&self.place, &mut self.spaces, sent, last)?;
         if before.differing.is_empty() && !self.was_interrupted {
-            return Ok(BTreeSet::new());
+            return Ok(None);
         }
         step("mark as incomplete");
         self.state.doubt()?;
-        self.make_so(sent, before, step)
+        self.make_so(sent, before, step).map(Some)
     }
 
     /// Deny first, allow last; ports stay down. Gives the dialects in which it held something else.

@@ -29,7 +29,8 @@ const BY_HAND: [(&str, &str, &str); 10] = [
     ("a VRF device is down", "ip link set t1 down", "vrf t1 down"),
     (
         "a VRF device is made again with another table",
-        "ip link del t1; ip link add t1 type vrf table 99; ip link set t1 up",
+        // In one breath: an agent that comes between would make the device as it was.
+        r#"printf "link del t1\nlink add t1 type vrf table 99\nlink set t1 up\n" | ip -batch -"#,
         "vrf t1 table 99",
     ),
     (
