@@ -138,7 +138,7 @@ fn birth(id: i32) -> Option<u64> {
 fn package(role: &str) -> &'static str {
     match role {
         "zebra" | "bgpd" => "frr",
-        "holder" => "coreutils",
+        "agent" | "holder" => "coreutils",
         _ => "iproute2",
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use agent::{OnDrift, Wish};
+use agent::{OnDrift, Status, Wish};
 use apply::{Applied, Outcome, Receipt};
 use clap::{Args, ValueEnum};
 use model::{Dialect, Fleet, Generation, Name};
@@ -12,6 +12,7 @@ use store::Log;
 use verify::Cleared;
 
 use super::Output;
+use super::agent::policy;
 use super::ca::CaFolder;
 use super::plan::write_changes;
 use super::verify::answer;
@@ -86,6 +87,8 @@ enum Policy {
 struct Sent {
     generation: Generation,
     applied: Applied,
+    /// What agents do on drift from now on, if they hold this plan already and did something else.
+    on_drift: Option<OnDrift>,
 }
 
 #[derive(Serialize)]
@@ -125,7 +128,7 @@ impl Apply {
                 return answer(fleet, texts, &extent, findings, format, out);
             }
         };
-        let Sent { generation, applied } = match self.to {
+        let Sent { generation, applied, on_drift } = match self.to {
             To::Sim => self.send_to_sim(&draft, &cleared, &mut log)?,
             To::Agents => self.send_to_agents(&draft, &cleared, &mut log)?,
         };
@@ -138,7 +141,7 @@ impl Apply {
             write_changes(&plan::diff(&draft.ledger, &next.plan), out)?;
             extent.write_verdict(out, &[])?;
             write_receipts(fleet, &applied, generation, out)?;
-            self.write_remarks(&applied, out)?;
+            self.write_remarks(&applied, on_drift, out)?;
         } else {
             words::data(out, format, &Answer::of(fleet, &applied, generation))?;
         }
@@ -161,15 +164,15 @@ impl Apply {
         let mut devices = self.state.devices(&draft.intent.fleet);
         let generation = draft.ledger.generation();
         if draft.repeats() && all_hold(cleared, generation, &devices, is_same)? {
-            return Ok(Sent { generation, applied: untouched(cleared) });
+            return Ok(Sent { generation, applied: untouched(cleared), on_drift: None });
         }
         log.append(&draft.next.records)?;
         let applied = apply::apply(cleared, &mut devices);
-        Ok(Sent { generation: draft.next.plan.generation, applied })
+        Ok(Sent { generation: draft.next.plan.generation, applied, on_drift: None })
     }
 
-    /// Whoever holds this plan already is only told that the controller lives; applying a plan
-    /// once more without a trial also confirms it.
+    /// Whoever holds this plan already, and does on drift what is asked, is only told that the
+    /// controller lives; applying a plan once more without a trial also confirms it.
     fn send_to_agents(
         &self,
         draft: &Draft,
@@ -178,21 +181,23 @@ impl Apply {
     ) -> Result<Sent, Stop> {
         let (agents, fleet) = (self.ca.agents()?, &draft.intent.fleet);
         let generation = draft.ledger.generation();
-        if draft.repeats()
+        let on_drift = self.on_drift.into();
+        let is_held = draft.repeats()
             && self.confirm_within.is_none()
-            && all_hold(cleared, generation, &agents.look(fleet), says_the_same).unwrap_or(false)
+            && all_hold(cleared, generation, &agents.look(fleet), says_the_same).unwrap_or(false);
+        let does_otherwise = is_held && !all_do(fleet, &agents.statuses(), on_drift);
+        if is_held
+            && !does_otherwise
             && all_agree(fleet, &agents.confirm(generation))
             && all_agree(fleet, &agents.renew(generation))
         {
-            return Ok(Sent { generation, applied: untouched(cleared) });
+            return Ok(Sent { generation, applied: untouched(cleared), on_drift: None });
         }
         log.append(&draft.next.records)?;
-        let wish = Wish {
-            on_drift: self.on_drift.into(),
-            confirm_within: self.confirm_within.map(|span| span.0),
-        };
+        let wish = Wish { on_drift, confirm_within: self.confirm_within.map(|span| span.0) };
         let applied = agents.push(fleet, cleared, &wish).applied;
-        Ok(Sent { generation: draft.next.plan.generation, applied })
+        let on_drift = does_otherwise.then_some(on_drift);
+        Ok(Sent { generation: draft.next.plan.generation, applied, on_drift })
     }
 
     /// Tells the agents to stay with the last plan, and notes what is then known about them.
@@ -231,7 +236,12 @@ impl Apply {
         Ok(Ended::Found)
     }
 
-    fn write_remarks(&self, applied: &Applied, out: &mut dyn Write) -> io::Result<()> {
+    fn write_remarks(
+        &self,
+        applied: &Applied,
+        on_drift: Option<OnDrift>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         if matches!(self.to, To::Sim) {
             return Ok(());
         }
@@ -241,6 +251,10 @@ impl Apply {
                 "Nothing new starts anywhere until every device holds its part: see to those above \
                  and apply again."
             );
+        }
+        if let Some(on_drift) = on_drift {
+            let policy = policy(on_drift);
+            writeln!(out, "{NOTE}On drift{NOTE:#}: agents {policy} from now on.")?;
         }
         if let Some(within) = self.confirm_within {
             writeln!(
@@ -287,6 +301,16 @@ fn all_hold(
 fn all_agree<E>(fleet: &Fleet, answers: &BTreeMap<Name, Result<(), E>>) -> bool {
     let mut names = fleet.devices().map(|device| fleet.device_name(device));
     names.all(|name| matches!(answers.get(name), Some(Ok(()))))
+}
+
+/// Whether every agent does this on drift.
+fn all_do<E>(
+    fleet: &Fleet,
+    statuses: &BTreeMap<Name, Result<Status, E>>,
+    on_drift: OnDrift,
+) -> bool {
+    let mut names = fleet.devices().map(|device| fleet.device_name(device));
+    names.all(|name| matches!(statuses.get(name), Some(Ok(status)) if status.on_drift == on_drift))
 }
 
 /// A simulated device holds the very text.

@@ -23,10 +23,7 @@ const JOB: &str = "apiVersion: bulkhead.dev/v1\nkind: Job\nmetadata: {name: extr
 #[test]
 fn an_agent_killed_anywhere_in_an_apply_leaves_no_breach_and_the_next_one_completes() {
     let lab = Standing::up("kill", 1);
-    for host in HOSTS {
-        let up = at(&lab, host, || Command::new("ip").args(["link", "set", "eth0", "up"]).status());
-        assert!(up.unwrap().success());
-    }
+    plug(&lab);
     let begin = Instant::now();
     change(&lab, true);
     complete(&lab);
@@ -48,7 +45,15 @@ fn an_agent_killed_anywhere_in_an_apply_leaves_no_breach_and_the_next_one_comple
     until("all is proved", || lab.ask(&["verify", "--held", "--from", "agents"]).0 == Some(0));
 }
 
-fn change(lab: &Standing, is_there: bool) {
+/// Brings up the job's own interfaces.
+pub(crate) fn plug(lab: &Standing) {
+    for host in HOSTS {
+        let up = at(lab, host, || Command::new("ip").args(["link", "set", "eth0", "up"]).status());
+        assert!(up.unwrap().success());
+    }
+}
+
+pub(crate) fn change(lab: &Standing, is_there: bool) {
     let file = lab.documents().join("extra.yaml");
     match is_there {
         true => fs::write(file, JOB).unwrap(),

@@ -16,6 +16,7 @@ mod probes;
 mod socket;
 mod standing;
 mod steps;
+mod told;
 mod unit;
 mod watching;
 

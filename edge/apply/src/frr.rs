@@ -98,7 +98,12 @@ impl Telling {
         sent: &str,
         step: &mut dyn FnMut(&str),
     ) -> Result<Held, Trouble> {
-        let became = hold_instead(folder, sent, &self.0.heard()?, step)?;
+        let held = match self.0.heard() {
+            // It did not hold what it was presumed to, as after a restart.
+            Err(VtyTrouble::Refused(_)) => observe::frr(folder)?,
+            held => held?,
+        };
+        let became = hold_instead(folder, sent, &held, step)?;
         Ok(Held { changed: true, ..became })
     }
 }
