@@ -37,6 +37,15 @@ leaf() {
   bulkhead lab exec leaf-1 -- sh -c "$1"
 }
 
+# Does something on the first leaf in several steps, of which its agent sees nothing before the last:
+# at_once WORDS
+at_once() {
+  agent=$(sed -n 's/^\([0-9]*\) .* agent leaf-1$/\1/p' $lab/processes | tail -n 1)
+  kill -STOP "$agent"
+  leaf "$1"
+  kill -CONT "$agent"
+}
+
 # Says what the VRF devices of the first leaf are, and their tables.
 devices() {
   leaf 'ip -d -o link show type vrf' | sed 's/^[0-9]*: \(t[0-9]*\):.* vrf table \([0-9]*\).*/\1 \2/'

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -48,18 +49,51 @@ pub fn differences(dialect: Dialect, sent: &str, held: &str) -> Vec<Difference> 
     if sent == held {
         return Vec::new();
     }
-    let (sent, held) = (Said::new(dialect, sent), Said::new(dialect, held));
-    let mut differences = held.without(&sent, false);
-    differences.extend(sent.without(&held, true));
+    let mut statements = Statements::default();
+    let sent = Said::new(dialect, sent, &mut statements);
+    let held = Said::new(dialect, held, &mut statements);
+    let mut differences = held.without(&sent, &statements, false);
+    differences.extend(sent.without(&held, &statements, true));
     differences
+}
+
+/// The statements of two texts, each with a number. Where both say the same in the same block, it
+/// has the same number, so that no text is copied and each line is looked up once.
+#[derive(Default)]
+struct Statements<'a> {
+    numbers: BTreeMap<(Option<usize>, Cow<'a, str>), usize>,
+    /// By number: the statement that opens the block around it, and its own words.
+    all: Vec<(Option<usize>, Cow<'a, str>)>,
+}
+
+impl<'a> Statements<'a> {
+    fn number(&mut self, block: Option<usize>, words: Cow<'a, str>) -> usize {
+        let number = *self.numbers.entry((block, words.clone())).or_insert(self.all.len());
+        if number == self.all.len() {
+            self.all.push((block, words));
+        }
+        number
+    }
+
+    fn difference(&self, number: usize, line: u32, is_missing: bool) -> Difference {
+        let mut blocks = Vec::new();
+        let (block, words) = &self.all[number];
+        let mut around = *block;
+        while let Some(number) = around {
+            let (block, words) = &self.all[number];
+            blocks.push(words.to_string());
+            around = *block;
+        }
+        blocks.reverse();
+        Difference { is_missing, blocks, statement: words.to_string(), line }
+    }
 }
 
 /// All that a text says, so that two of them can be compared.
 #[derive(Default)]
 struct Said {
-    /// The opening lines of the blocks around a statement and the statement, a line each, and
-    /// where it stands first.
-    statements: BTreeMap<String, u32>,
+    /// Where the statement with this number stands first; 0 where it does not, and after the last.
+    lines: Vec<u32>,
     /// Addresses that stand in runs, by all that is said about them, in their order.
     runs: BTreeMap<About, Vec<Stretch>>,
 }
@@ -85,46 +119,42 @@ struct Stretch {
 }
 
 impl Said {
-    fn new(dialect: Dialect, text: &str) -> Self {
+    fn new<'a>(dialect: Dialect, text: &'a str, all: &mut Statements<'a>) -> Self {
         match dialect {
-            Dialect::Frr | Dialect::Nxos => Self::in_blocks(dialect, text),
-            Dialect::Vm | Dialect::Slurm | Dialect::Kubernetes => Self::in_claims(dialect, text),
-            Dialect::Pkey => Self::in_members(text),
-            _ => Self::in_lines(text),
+            Dialect::Frr | Dialect::Nxos => Self::in_blocks(dialect, text, all),
+            Dialect::Vm | Dialect::Slurm | Dialect::Kubernetes => {
+                Self::in_claims(dialect, text, all)
+            }
+            Dialect::Pkey => Self::in_members(text, all),
+            _ => Self::in_lines(text, all),
         }
     }
 
     /// A line stands in the block of the nearest line above that is indented less.
-    fn in_blocks(dialect: Dialect, text: &str) -> Self {
+    fn in_blocks<'a>(dialect: Dialect, text: &'a str, all: &mut Statements<'a>) -> Self {
         let mut said = Self::default();
-        let mut path = String::new();
-        let mut open: Vec<(usize, usize)> = Vec::new(); // indent of a line, length of the path before it
+        let mut open: Vec<(usize, usize)> = Vec::new(); // indent and number of the lines around
         for line in lines(text).filter(|line| is_compared(dialect, line.text)) {
-            while let Some(&(indent, before)) = open.last()
-                && indent >= line.indent
-            {
-                path.truncate(before);
+            while open.last().is_some_and(|(indent, _)| *indent >= line.indent) {
                 open.pop();
             }
-            open.push((line.indent, path.len()));
-            if !path.is_empty() {
-                path.push('\n');
-            }
-            push_words(&line, &mut path);
+            let block = open.last().map(|(_, number)| *number);
+            let number = all.number(block, words_of(&line));
+            open.push((line.indent, number));
             // FRR has a block for every VRF that it sees, whether it was told about it or not.
             if !(dialect == Dialect::Frr && line.indent == 0 && line.text.starts_with("vrf ")) {
-                said.state(path.clone(), line.number);
+                said.state(number, line.number);
             }
         }
         said
     }
 
-    fn in_lines(text: &str) -> Self {
+    fn in_lines<'a>(text: &'a str, all: &mut Statements<'a>) -> Self {
         let mut said = Self::default();
         for line in lines(text).filter(is_said) {
             match run(&line) {
                 Some((about, run)) => said.stretches(&about, run, line.number),
-                None => said.state(words_of(&line), line.number),
+                None => said.state(all.number(None, words_of(&line)), line.number),
             }
         }
         said.runs.values_mut().for_each(join);
@@ -134,30 +164,31 @@ impl Said {
 
     /// libvirt, Slurm and Kubernetes add what is theirs and print in an order of their own, so that
     /// what they hold is compared by what it says. What Slurm gave to whom was never sent.
-    fn in_claims(dialect: Dialect, text: &str) -> Self {
+    fn in_claims<'a>(dialect: Dialect, text: &'a str, all: &mut Statements<'a>) -> Self {
         let mut said = Self::default();
         let reading = crate::claims(dialect, text);
         let is_sent = |fact: &Fact| !matches!(fact, Fact::Holds(Hold::Allocated { .. }));
         for claim in reading.claims.iter().filter(|claim| is_sent(&claim.fact)) {
-            said.state(claim.fact.to_string(), claim.line);
+            said.state(all.number(None, claim.fact.to_string().into()), claim.line);
         }
         for unknown in reading.unknown {
-            said.state(unknown.text, unknown.line);
+            said.state(all.number(None, unknown.text.into()), unknown.line);
         }
         said
     }
 
     /// Every member of an InfiniBand partition by itself: neither their order matters, nor over how
     /// many lines they are spread.
-    fn in_members(text: &str) -> Self {
+    fn in_members<'a>(text: &'a str, all: &mut Statements<'a>) -> Self {
         let mut said = Self::default();
         for line in lines(text).filter(is_said) {
             match Partition::read(&line) {
                 Ok(partition) => {
-                    let statements = partition.statements();
-                    statements.for_each(|statement| said.state(statement, line.number));
+                    for statement in partition.statements() {
+                        said.state(all.number(None, statement.into()), line.number);
+                    }
                 }
-                Err(_) => said.state(words_of(&line), line.number),
+                Err(_) => said.state(all.number(None, words_of(&line)), line.number),
             }
         }
         said
@@ -166,13 +197,18 @@ impl Said {
     /// Takes endpoints of the device out of the peers that are behind the device itself: the
     /// packet program keeps one record for an address.
     fn forget_own_peers(&mut self, text: &str) {
+        if self.runs.is_empty() {
+            return;
+        }
         let word = |line: &Line<'_>| match line.words().as_slice() {
             ["vtep", at] => at.parse().ok(),
             _ => None,
         };
-        let Some(vtep) = lines(text).find_map(|line| word(&line)) else { return };
+        let begins = |word| move |line: &Line<'_>| line.text.starts_with(word);
+        let mut vteps = lines(text).filter(begins("vtep"));
+        let Some(vtep) = vteps.find_map(|line| word(&line)) else { return };
         let mut own: BTreeMap<About, Vec<Stretch>> = BTreeMap::new();
-        for line in lines(text) {
+        for line in lines(text).filter(begins("endpoint")) {
             if let Some((about, address)) = endpoint(&line, vtep) {
                 let stretch = Stretch { first: address, last: address, line: line.number };
                 own.entry(about).or_default().push(stretch);
@@ -186,8 +222,18 @@ impl Said {
         }
     }
 
-    fn state(&mut self, statement: String, line: u32) {
-        self.statements.entry(statement).or_insert(line);
+    fn state(&mut self, number: usize, line: u32) {
+        if self.lines.len() <= number {
+            self.lines.resize(number + 1, 0);
+        }
+        if self.lines[number] == 0 {
+            self.lines[number] = line;
+        }
+    }
+
+    /// The line of a statement, if it is made.
+    fn line(&self, number: usize) -> Option<u32> {
+        self.lines.get(number).copied().filter(|line| *line > 0)
     }
 
     fn stretches(&mut self, about: &About, run: Run, line: u32) {
@@ -198,27 +244,21 @@ impl Said {
     }
 
     /// What this text says and the other does not, in the order of its lines.
-    fn without(&self, other: &Self, is_missing: bool) -> Vec<Difference> {
-        let statements = self
-            .statements
-            .iter()
-            .filter(|(path, _)| !other.statements.contains_key(*path))
-            .map(|(path, &line)| statement(path, line, is_missing));
+    fn without(&self, other: &Self, all: &Statements<'_>, is_missing: bool) -> Vec<Difference> {
+        let only_here = (0..self.lines.len()).filter(|number| other.line(*number).is_none());
+        let only_here = only_here.filter_map(|number| Some((number, self.line(number)?)));
+        let mut differences: Vec<Difference> =
+            only_here.map(|(number, line)| all.difference(number, line, is_missing)).collect();
+        differences.sort();
         let runs = self.runs.iter().flat_map(|(about, ours)| {
             let theirs = other.runs.get(about).map_or(&[][..], Vec::as_slice);
             let rest = remainder(ours, theirs).into_iter();
             rest.map(move |stretch| about.difference(stretch, is_missing))
         });
-        let mut differences: Vec<Difference> = statements.chain(runs).collect();
+        differences.extend(runs);
         differences.sort_by_key(|difference| difference.line);
         differences
     }
-}
-
-fn statement(path: &str, line: u32, is_missing: bool) -> Difference {
-    let mut blocks: Vec<String> = path.split('\n').map(String::from).collect();
-    let statement = blocks.pop().unwrap_or_default();
-    Difference { is_missing, blocks, statement, line }
 }
 
 impl About {
@@ -250,6 +290,8 @@ const NOT_COMPARED: &[&str] = &[
     "no ipv6 forwarding",
     // FRR says by itself which namespace a VRF is.
     "netns",
+    // How zebra writes its routes into the kernel, and not which.
+    "no zebra nexthop kernel enable",
 ];
 
 fn is_compared(dialect: Dialect, text: &str) -> bool {
@@ -266,23 +308,25 @@ fn is_said(line: &Line<'_>) -> bool {
     !line.text.is_empty() && !line.text.starts_with('#')
 }
 
-fn words_of(line: &Line<'_>) -> String {
-    let mut words = String::with_capacity(line.text.len());
-    push_words(line, &mut words);
-    words
-}
-
-fn push_words(line: &Line<'_>, out: &mut String) {
-    for (place, word) in lines::words(line.text).enumerate() {
-        if place > 0 {
-            out.push(' ');
-        }
-        out.push_str(word);
+/// Its words, one space apart, as they stand there if they do so already.
+fn words_of<'a>(line: &Line<'a>) -> Cow<'a, str> {
+    let mut before = 0;
+    let is_apart = |byte: u8| {
+        let is_odd = byte == b'\t' || (byte == b' ' && before == b' ');
+        before = byte;
+        !is_odd
+    };
+    match line.text.bytes().all(is_apart) {
+        true => Cow::Borrowed(line.text),
+        false => Cow::Owned(lines::words(line.text).collect::<Vec<_>>().join(" ")),
     }
 }
 
 /// A line about a run of addresses. One that is not written well is a statement like any other.
 fn run(line: &Line<'_>) -> Option<(About, Run)> {
+    if !line.text.starts_with("peers") && !line.text.starts_with("reach") {
+        return None; // most lines
+    }
     let words = line.words();
     let (before, addresses, between, rest) = match words.as_slice() {
         ["peers", space, addresses, "vtep", rest @ ..] => {

@@ -30,6 +30,7 @@ pub(crate) const IGNORED: &[&str] = &[
     "advertise ipv4 unicast",
     "advertise ipv6 unicast",
     "no ipv6 forwarding",
+    "no zebra nexthop kernel enable",
 ];
 
 pub(crate) fn read(text: &str) -> Reading {

@@ -36,6 +36,7 @@ fn what_frr_prints_in_another_order_and_in_one_block_is_no_difference() {
         "\
 frr version 8.4.4
 no ipv6 forwarding
+no zebra nexthop kernel enable
 !
 vrf t9
  netns /run/netns/t9

@@ -499,24 +499,25 @@ vrf t18
  netns /run/netns/t17
 exit-vrf
 no ipv6 forwarding
+no zebra nexthop kernel enable
 no ip forwarding
 router bgp 1
  bgp ebgp-requires-policy
  neighbor 172.16.0.5 timers 1 never
 ",
         expect![[r#"
-            11: LocalAs(Asn(1))
+            12: LocalAs(Asn(1))
             2? frr defaults traditional
                only with `frr defaults datacenter` do sessions stand
             7? netns /run/netns/t17
                a VRF is the namespace of its own name
-            10? no ip forwarding
+            11? no ip forwarding
                a device that does not forward carries nobody's packets
-            12? bgp ebgp-requires-policy
+            13? bgp ebgp-requires-policy
                no line of this block is written so
-            13? neighbor 172.16.0.5 timers 1 never
+            14? neighbor 172.16.0.5 timers 1 never
                a timer is a whole number of seconds up to 65535
-            ignored: [1, 9]
+            ignored: [1, 9, 10]
         "#]],
     );
 }

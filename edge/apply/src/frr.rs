@@ -141,6 +141,17 @@ pub(crate) fn tell_vnis(
     if vnis.is_empty() { Ok(()) } else { change(folder, &vnis, step) }
 }
 
+/// Lets zebra write every next hop with its routes. Where VRFs are devices it would otherwise give
+/// them numbers, which the kernel gives up without a word when a link goes down: zebra goes on
+/// referring to numbers that are nobody's, and the kernel refuses the routes.
+pub(crate) fn write_whole_routes(folder: &Path) -> Result<(), Trouble> {
+    let mut zebra = Vty::open(folder, "zebra")?;
+    for command in ["configure terminal", "no zebra nexthop kernel enable", "end"] {
+        zebra.say(command)?;
+    }
+    Ok(())
+}
+
 /// The BGP instances of VRFs that took in routes that they should not.
 fn mixed_up(differences: &[Difference]) -> BTreeSet<&str> {
     let extras = differences.iter().filter(|difference| !difference.is_missing);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use filter::{Kernel, Settings};
 use model::{Dialect, Generation};
-use observe::{Found, Place, Spaces, Trouble};
+use observe::{Found, Place, Spaces, Trouble, Vrfs};
 use read::Difference;
 
 use crate::before::{self, Before, Frr};
@@ -274,6 +274,7 @@ impl Linux {
             let forgot = became.forgot || self.was_interrupted;
             let is_unheard = |master: &str| forgot || fresh.contains(master);
             if forgot {
+                self.let_write_whole_routes(step)?;
                 step("let FRR see the segments");
                 let await_segments = frr::await_segments(&self.place.frr, &segments(&wanted));
                 await_segments.map_err(at("let FRR see the segments"))?;
@@ -452,6 +453,15 @@ impl Linux {
             .map_err(at("tell FRR of segments"))
     }
 
+    /// Where VRFs are devices, next hops have no numbers.
+    fn let_write_whole_routes(&self, step: &mut dyn FnMut(&str)) -> Result<(), NodeError> {
+        if self.place.vrfs != Vrfs::Devices {
+            return Ok(());
+        }
+        step("let FRR write whole routes");
+        frr::write_whole_routes(&self.place.frr).map_err(at("let FRR write whole routes"))
+    }
+
     /// Links that come into a VRF before FRR knows it, and its VNI, are understood by half.
     fn introduce_vrfs(
         &self,
@@ -463,6 +473,7 @@ impl Linux {
             return Ok(());
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.let_write_whole_routes(step)?;
         step("let FRR see the VRFs");
         frr::await_vrfs(&self.place.frr, &names).map_err(at("let FRR see the VRFs"))?;
         frr::tell_vnis(&self.place.frr, text, &names, step).map_err(at("tell FRR of VRFs"))

@@ -17,36 +17,36 @@ const BROKEN: [(&str, &str); 6] = [
 
 /// What a hand does on the first leaf to VRFs that are devices, and the line that tells of it. A job
 /// of tenant t1 is at br17.
-const BY_HAND: [(&str, &str, &str); 10] = [
+const BY_HAND: [(&str, &str, &str); 11] = [
     (
         "an interface is put into a VRF",
-        "ip link add tun0 master t1 up type veth peer name tun1",
+        "leaf 'ip link add tun0 master t1 up type veth peer name tun1'",
         "link tun0 vrf t1",
     ),
-    ("a bridge is moved to another VRF", "ip link set br17 master t2", "bridge br17 vrf t2"),
-    ("a bridge is taken out of its VRF", "ip link set br17 nomaster", "bridge br17 mac"),
-    ("a second VRF device", "ip link add t99 up type vrf table 99", "vrf t99"),
-    ("a VRF device is down", "ip link set t1 down", "vrf t1 down"),
+    ("a bridge is moved to another VRF", "leaf 'ip link set br17 master t2'", "bridge br17 vrf t2"),
+    ("a bridge is taken out of its VRF", "leaf 'ip link set br17 nomaster'", "bridge br17 mac"),
+    ("a second VRF device", "leaf 'ip link add t99 up type vrf table 99'", "vrf t99"),
+    ("a VRF device is down", "leaf 'ip link set t1 down'", "vrf t1 down"),
     (
         "a VRF device is made again with another table",
-        // In one breath: an agent that comes between would make the device as it was.
-        r#"printf "link del t1\nlink add t1 type vrf table 99\nlink set t1 up\n" | ip -batch -"#,
+        "at_once 'ip link del t1; ip link add t1 type vrf table 99; ip link set t1 up'",
         "vrf t1 table 99",
     ),
+    ("a VRF device is taken away", "leaf 'ip link del t1'", "vrf t1"),
     (
         "the end of a table is taken away",
-        "ip route del unreachable default vrf t1 metric 4278198272",
+        "leaf 'ip route del unreachable default vrf t1 metric 4278198272'",
         "vrf t1 open",
     ),
     (
         "a rule leads from one VRF to the table of another",
-        "ip rule add pref 100 iif t1 table 50002",
+        "leaf 'ip rule add pref 100 iif t1 table 50002'",
         "rule 100 ipv4 action 1 table 50002",
     ),
-    ("the rule of VRFs is taken away", "ip rule del pref 1000", "vrf t1 norule"),
+    ("the rule of VRFs is taken away", "leaf 'ip rule del pref 1000'", "vrf t1 norule"),
     (
         "a route leads from the device's own table into a VRF",
-        "ip route add 10.66.0.0/16 dev br17",
+        "leaf 'ip route add 10.66.0.0/16 dev br17'",
         "route 10.66.0.0/16 dev br17",
     ),
 ];
@@ -69,7 +69,7 @@ impl Trials {
             trials.mended(machine, &format!("`lab break {fault}`"), &breaking, line)?;
         }
         for (what, by_hand, line) in BY_HAND {
-            trials.mended(machine, what, &format!("leaf '{by_hand}'"), line)?;
+            trials.mended(machine, what, by_hand, line)?;
         }
         trials.packets(machine, "the same after all that")?;
         machine.tell("bulkhead lab down")?;

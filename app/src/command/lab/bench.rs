@@ -73,6 +73,8 @@ struct Answer<'a> {
     release: bool,
     /// The load average of a minute, before and after.
     load: [f64; 2],
+    /// The part of its processors' time that a virtual machine wanted and did not get.
+    stolen: f64,
     rows: &'a [Row],
 }
 
@@ -86,7 +88,7 @@ impl Bench {
                  Use `cargo run --release -- lab bench`."
             ));
         }
-        let before = load();
+        let (before, time) = (load(), Time::now());
         let mut report = Report::default();
         let mut stage = Stage::default();
         for part in Part::ALL.into_iter().filter(|part| self.is_wished(*part)) {
@@ -94,12 +96,19 @@ impl Bench {
             measure(part, &mut stage, &mut report)?;
         }
         stage.clear()?;
-        let load = [before, load()];
+        let (load, stolen) = ([before, load()], Time::now().stolen_since(&time));
         if self.output.format == Format::Text {
             writeln!(out, "Load {:.1} before, {:.1} after.", load[0], load[1])?;
+            if stolen > 0.0 {
+                let percent = stolen * 100.0;
+                writeln!(
+                    out,
+                    "Of the processors' time that was wanted, {percent:.0} % was not had."
+                )?;
+            }
             report.write(out)?;
         } else {
-            let answer = Answer { release: RELEASE, load, rows: &report.rows };
+            let answer = Answer { release: RELEASE, load, stolen, rows: &report.rows };
             words::data(out, self.output.format, &answer)?;
         }
         let broken = report.rows.iter().any(|row| row.keeps() == Some(false));
@@ -119,6 +128,34 @@ fn measure(part: Part, stage: &mut Stage, report: &mut Report) -> Result<(), Sto
         Part::Up => raise::measure(stage, report),
         Part::Unchanged => start::nothing(stage.large()?, report),
         Part::Throughput => traffic::measure(stage.small()?, report),
+    }
+}
+
+/// What the processors did so far, in the kernel's ticks.
+#[derive(Default)]
+struct Time {
+    worked: u64,
+    /// A virtual machine's processors are its host's, and wait for it.
+    stolen: u64,
+}
+
+impl Time {
+    /// Nothing, where the kernel does not tell.
+    fn now() -> Self {
+        let said = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let all = said.lines().next().unwrap_or_default().split_ascii_whitespace().skip(1);
+        let ticks: Vec<u64> = all.filter_map(|ticks| ticks.parse().ok()).collect();
+        // proc_stat(5).
+        let [user, nice, system, _idle, _waiting, hard, soft, stolen, ..] = ticks[..] else {
+            return Self::default();
+        };
+        Self { worked: user + nice + system + hard + soft, stolen }
+    }
+
+    fn stolen_since(&self, before: &Self) -> f64 {
+        let worked = self.worked.saturating_sub(before.worked);
+        let stolen = self.stolen.saturating_sub(before.stolen);
+        stolen as f64 / (worked + stolen).max(1) as f64
     }
 }
 
