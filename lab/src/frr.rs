@@ -18,6 +18,8 @@ use crate::process::Process;
 const DAEMONS: &str = "/usr/lib/frr";
 /// Both read one file, which is empty: everything they hold is said to them by the agent.
 const NO_CONFIGURATION: &str = "empty.conf";
+/// How much the kernel may tell zebra before it listens.
+const NETLINK_BYTES: &str = "90000000";
 
 /// Makes the folder that the daemons of a device live in.
 pub(crate) fn prepare(folder: &Folder, device: &str) -> Result<(), Trouble> {
@@ -43,8 +45,12 @@ pub(crate) fn start(folder: &Folder, device: &str, daemon: &str) -> Result<Proce
     command.arg("-i").arg(own.join(format!("{daemon}.pid")));
     command.arg("-z").arg(own.join("zserv.api"));
     command.arg("--vty_socket").arg(&own);
-    if daemon == "zebra" && folder.backing()? == Backing::Namespaces {
-        command.arg("-n");
+    if daemon == "zebra" {
+        // As the package does: what the kernel tells while zebra is busy must not be lost.
+        command.args(["-s", NETLINK_BYTES]);
+        if folder.backing()? == Backing::Namespaces {
+            command.arg("-n");
+        }
     }
     let output = folder.device(device).join(format!("{daemon}.log"));
     Process::start(&folder.processes(), device, daemon, &mut command, &output)

@@ -6,12 +6,15 @@ use model::Dialect;
 use observe::{Asked, Found, Place, Spaces};
 use read::Difference;
 
-use crate::linux::{at, differences, text};
+use crate::node::at;
+use crate::texts::{differences, text};
 use crate::{NodeError, Sent, frr};
 
 /// How a node was before a change.
 pub(crate) struct Before {
     pub(crate) found: Found,
+    /// What its links and routes lacked, and had too much.
+    pub(crate) links: Vec<Difference>,
     /// The dialects in which it held something else, as far as that is known.
     pub(crate) differing: BTreeSet<Dialect>,
     pub(crate) frr: Frr,
@@ -22,9 +25,9 @@ pub(crate) enum Frr {
     /// It was asked, and is heard when it matters: there is enough to do meanwhile.
     Asked(Asked),
     Held(String),
-    /// It was not asked: more segments are all that it was sent beside this, and they can be told
-    /// whatever it holds. It is asked when it has heard of them.
-    Presumed(String),
+    /// It was not asked: these segments are all that it was sent beside what it was sent before, and
+    /// they can be told whatever it holds. It is asked when it has heard of them.
+    Presumed(Vec<Difference>),
     /// VRFs come or go, so that it changes by itself; or nobody asked.
     Changing,
 }
@@ -40,7 +43,7 @@ impl Before {
     ) -> Result<Self, NodeError> {
         let frr = Frr::of(place, sent, last)?;
         let found = spaces.look().map_err(at("look at the node"))?;
-        let mut before = Self { found, differing: BTreeSet::new(), frr };
+        let mut before = Self { found, links: Vec::new(), differing: BTreeSet::new(), frr };
         for (dialect, text) in sent.texts.iter().filter(|(dialect, _)| *dialect != Dialect::Frr) {
             let left = differences(*dialect, text, &said(*dialect, place, &before.found)?);
             if !left.is_empty() {
@@ -48,6 +51,9 @@ impl Before {
             }
             if has_vrf(&left) {
                 before.frr = Frr::Changing;
+            }
+            if *dialect == Dialect::Linux {
+                before.links = left;
             }
         }
         if before.differing.is_empty() && before.frr.differs(text(sent, Dialect::Frr))? {
@@ -60,18 +66,19 @@ impl Before {
 impl Frr {
     fn of(place: &Place, sent: &Sent, last: Option<&Sent>) -> Result<Self, NodeError> {
         let last = last.map(|last| text(last, Dialect::Frr));
-        if let Some(last) = last.filter(|last| frr::adds_segments(text(sent, Dialect::Frr), last)) {
-            return Ok(Self::Presumed(last.to_owned()));
+        let more = last.and_then(|last| frr::more_segments(text(sent, Dialect::Frr), last));
+        if let Some(more) = more {
+            return Ok(Self::Presumed(more));
         }
         let speaks_frr = sent.texts.iter().any(|(dialect, _)| *dialect == Dialect::Frr);
         Ok(ask(place, speaks_frr)?.map_or(Self::Changing, Self::Asked))
     }
 
-    /// What it held, if that is good enough for telling it of more segments.
-    pub(crate) fn presumed(&mut self, sent: &str) -> Result<Option<&str>, NodeError> {
+    /// What it is still to be told, if that is known well enough for telling it of more segments.
+    pub(crate) fn left(&mut self, sent: &str) -> Result<Option<Vec<Difference>>, NodeError> {
         match self {
-            Self::Presumed(last) => Ok(Some(last)),
-            _ => self.held(sent),
+            Self::Presumed(more) => Ok(Some(more.clone())),
+            _ => Ok(self.held(sent)?.map(|held| frr::differences(sent, held))),
         }
     }
 

@@ -26,7 +26,6 @@ const OVERHEAD: u32 = 50;
 pub(crate) struct Change<'a> {
     pub(crate) place: &'a Place,
     pub(crate) spaces: &'a mut Spaces,
-    pub(crate) kernel: &'a mut Kernel,
     pub(crate) found: &'a Found,
     /// All lines that shall be.
     pub(crate) wanted: &'a [Line<'a>],
@@ -47,7 +46,6 @@ impl<'a> Change<'a> {
                     self.empty(name)?;
                     vrf::end(self.place, self.spaces, name)?;
                 }
-                Extra::Queues { port } => self.end_queues(port)?,
                 _ => {}
             }
         }
@@ -130,12 +128,20 @@ impl<'a> Change<'a> {
         self.stop_judging(index)
     }
 
-    /// Ends all queues of an uplink. The program goes first: queues without it are told as odd, and
-    /// so are ended again if this is cut short.
-    fn end_queues(&mut self, port: &str) -> Result<(), Trouble> {
-        let Some((vrf, index)) = self.found.interface(port) else { return Ok(()) };
-        self.kernel.release_queue(index)?;
-        self.ask(vrf, &[queues::remove(port, index)])
+    /// Ends all queues of uplinks. The program goes first: queues without it are told as odd, and so
+    /// are ended again if this is cut short.
+    pub(crate) fn end_queues(
+        &mut self,
+        extras: &[Extra<'a>],
+        kernel: &mut Kernel,
+    ) -> Result<(), Trouble> {
+        for extra in extras {
+            let Extra::Queues { port } = *extra else { continue };
+            let Some((vrf, index)) = self.found.interface(port) else { continue };
+            kernel.release_queue(index)?;
+            self.ask(vrf, &[queues::remove(port, index)])?;
+        }
+        Ok(())
     }
 
     /// Takes the program off an interface. Numbers are unique in one namespace only: if a stranger
@@ -218,7 +224,7 @@ impl<'a> Change<'a> {
     }
 
     /// Attaches the program to cables to the fabric that lack it.
-    pub(crate) fn attach_uplinks(&mut self) -> Result<(), Trouble> {
+    pub(crate) fn attach_uplinks(&mut self, kernel: &mut Kernel) -> Result<(), Trouble> {
         for line in self.wanted {
             let Line::Uplink { port, mtu } = *line else { continue };
             let (vrf, index) = self.port(port)?;
@@ -227,7 +233,7 @@ impl<'a> Change<'a> {
             }
             // Some drivers take no larger MTU once the program is there.
             self.ask(vrf, &[requests::set_mtu(port, index, mtu)])?;
-            self.kernel.attach_uplink(port)?;
+            kernel.attach_uplink(port)?;
         }
         Ok(())
     }
@@ -298,7 +304,11 @@ impl<'a> Change<'a> {
 
     /// Moves ports to where they belong and lets the program judge them. They are down. Says whether
     /// any moved.
-    pub(crate) fn bring_ports(&mut self, missing: &[Line<'a>]) -> Result<bool, Trouble> {
+    pub(crate) fn bring_ports(
+        &mut self,
+        missing: &[Line<'a>],
+        kernel: &mut Kernel,
+    ) -> Result<bool, Trouble> {
         let mut has_moved = false;
         let mut arrived: BTreeMap<&'a str, Vec<&'a str>> = BTreeMap::new();
         for line in missing {
@@ -316,7 +326,6 @@ impl<'a> Change<'a> {
         }
         for (to, ports) in arrived {
             let Some(namespace) = self.spaces.namespace(Some(to)) else { continue };
-            let kernel = &mut *self.kernel;
             run_inside(namespace, || ports.iter().try_for_each(|port| kernel.attach_port(port)))??;
         }
         Ok(has_moved)
@@ -418,7 +427,11 @@ impl<'a> Change<'a> {
 
     /// Makes the queues of uplinks that are missing, and then those of tenants. The program that
     /// names them comes last.
-    pub(crate) fn make_queues(&mut self, missing: &[Line<'a>]) -> Result<(), Trouble> {
+    pub(crate) fn make_queues(
+        &mut self,
+        missing: &[Line<'a>],
+        kernel: &mut Kernel,
+    ) -> Result<(), Trouble> {
         for line in missing {
             let Line::Queues { port, rate_bps } = *line else { continue };
             let (vrf, index) = self.port(port)?;
@@ -431,7 +444,7 @@ impl<'a> Change<'a> {
         }
         for line in missing {
             let Line::Queues { port, .. } = *line else { continue };
-            self.kernel.attach_queue(port)?;
+            kernel.attach_queue(port)?;
         }
         Ok(())
     }

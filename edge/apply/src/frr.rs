@@ -72,19 +72,17 @@ impl Telling {
     /// nothing is too much.
     pub(crate) fn begin(
         folder: &Path,
-        sent: &str,
-        held: &str,
+        left: &[Difference],
         has_tunnel: &dyn Fn(&str) -> bool,
         step: &mut dyn FnMut(&str),
     ) -> Result<Option<Self>, Trouble> {
-        let left = differences(sent, held);
-        if !only_adds_segments(&left, has_tunnel) {
+        if !only_adds_segments(left, has_tunnel) {
             return Ok(None);
         }
         step("tell FRR of segments");
         let mut sessions = Sessions::open(folder)?;
         sessions.0.iter_mut().for_each(|session| session.waits = false);
-        for difference in &left {
+        for difference in left {
             step(&format!("tell FRR: {}", difference.statement));
             sessions.say(difference)?;
         }
@@ -108,9 +106,10 @@ impl Telling {
     }
 }
 
-/// Whether a text only adds segments to the one before it.
-pub(crate) fn adds_segments(sent: &str, last: &str) -> bool {
-    only_adds_segments(&differences(sent, last), &|_| false)
+/// The segments that a text adds to the one before it, if it does nothing else.
+pub(crate) fn more_segments(sent: &str, last: &str) -> Option<Vec<Difference>> {
+    let more = differences(sent, last);
+    only_adds_segments(&more, &|_| false).then_some(more)
 }
 
 fn only_adds_segments(left: &[Difference], has_tunnel: &dyn Fn(&str) -> bool) -> bool {
@@ -278,7 +277,7 @@ fn within(difference: &Difference) -> String {
 
 /// What is compared, and what FRR takes its defaults and its name from: they let nothing through,
 /// but FRR prints its configuration relative to the former.
-fn differences(sent: &str, held: &str) -> Vec<Difference> {
+pub(crate) fn differences(sent: &str, held: &str) -> Vec<Difference> {
     let mut all: Vec<Difference> = ["frr defaults ", "hostname "]
         .iter()
         .filter_map(|words| named(words, sent, held))

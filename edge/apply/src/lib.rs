@@ -16,6 +16,7 @@ mod requests;
 mod scrub;
 mod slots;
 mod state;
+mod texts;
 mod vrf;
 
 pub use linux::Linux;

@@ -82,3 +82,8 @@ pub fn with_causes(error: &dyn Error) -> String {
     }
     said
 }
+
+/// What went wrong, at this step.
+pub(crate) fn at<E: Error>(step: &str) -> impl Fn(E) -> NodeError {
+    move |error| NodeError::at(step, &error)
+}

@@ -5,10 +5,11 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use filter::{Kernel, Limits};
 use model::{Dialect, Port};
-use observe::{Found, Place};
+use observe::Found;
 
 use crate::line::Line;
-use crate::linux::{at, text};
+use crate::node::at;
+use crate::texts::text;
 use crate::{NodeError, Sent};
 
 /// A table on its way into force: the kernel waits until no packet is judged by the one before.
@@ -36,8 +37,7 @@ impl<'scope> Putting<'scope> {
 
 /// Puts the table in force, and gives the programs that have it now. A port is found wherever it
 /// is.
-pub(crate) fn put(place: &Place, sent: &Sent, found: &Found) -> Result<Kernel, NodeError> {
-    let mut kernel = Kernel::open(&place.filter).map_err(at("load the packet program"))?;
+pub(crate) fn put(mut kernel: Kernel, sent: &Sent, found: &Found) -> Result<Kernel, NodeError> {
     let number = |port: &Port| found.interface(&port.to_string()).map(|(_, index)| index);
     let table = text(sent, Dialect::Table);
     let put = kernel.put(table, sent.generation, &number, &Limits::default());

@@ -152,6 +152,7 @@ impl Kernel {
 
     /// Judges what comes in from the fabric here.
     pub fn attach_uplink(&mut self, interface: &str) -> Result<Mode, Fault> {
+        let _lock = self.begin_writing()?;
         let index = interface_index(interface)?;
         let path = self.link_path("fabric", index);
         standing::clear(&self.place, "fabric", index)?;
@@ -171,6 +172,7 @@ impl Kernel {
 
     /// Judges both directions of a workload's port here, or neither.
     pub fn attach_port(&mut self, interface: &str) -> Result<(), Fault> {
+        let _lock = self.begin_writing()?;
         let index = interface_index(interface)?;
         let [inwards, outwards] = ["workload", "local"].map(|hook| self.link_path(hook, index));
         let place = self.place.clone();
@@ -197,10 +199,7 @@ impl Kernel {
         interfaces: &dyn Fn(&Port) -> Option<u32>,
         limits: &Limits,
     ) -> Result<Put, PutError> {
-        let _lock = Lock::of(&self.folder, &self.place)?;
-        if let Some(grown) = self.grown() {
-            *self = grown;
-        }
+        let _lock = self.begin_writing()?;
         let held = self.held()?;
         let before = held.as_deref().map(Tables::new);
         let theirs = before.and_then(Tables::generation).map(Generation);
@@ -398,6 +397,16 @@ impl Kernel {
             block_bytes: size_at(own)?,
             slots,
         })
+    }
+
+    /// Waits until nobody else writes. The programs are those of now: another process may have made
+    /// them grow.
+    pub(crate) fn begin_writing(&mut self) -> Result<Lock, Fault> {
+        let lock = Lock::of(&self.folder, &self.place)?;
+        if let Some(grown) = self.grown() {
+            *self = grown;
+        }
+        Ok(lock)
     }
 
     /// This filter as it is now, if another process made it grow and it still has a name.

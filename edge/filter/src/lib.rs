@@ -28,5 +28,6 @@ pub use kernel::{Gate, Kernel, Mode, Put, Settings, interface_index, interface_n
 pub use probe::{Ear, Mark, Prober};
 pub use queue::{QUEUES, REST};
 pub use say::say;
+pub use standing::Link;
 pub use trial::{Said, Trial};
 pub use ways::Ways;

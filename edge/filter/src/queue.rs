@@ -22,6 +22,7 @@ impl Kernel {
     /// Names the queue of everything that leaves through this uplink. Rates are patient from then
     /// on, at every port.
     pub fn attach_queue(&mut self, interface: &str) -> Result<(), Fault> {
+        let _lock = self.begin_writing()?;
         let index = interface_index(interface)?;
         if !standing::clear(self.place(), "queue", index)? {
             let path = self.link_path("queue", index);

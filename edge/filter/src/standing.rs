@@ -1,7 +1,7 @@
 //! Where the programs really stand: the name of a link stays when its interface is gone.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,24 @@ use aya::programs::{SchedClassifier, TcAttachType};
 
 use crate::Fault;
 use crate::kernel::{Kernel, file, program};
+use crate::lock::Lock;
 use crate::sys::{self, About};
 
 impl Kernel {
-    /// Where the programs of the filter under this folder stand: the hook and the interface's
-    /// number. A link whose interface is gone, that was taken off by force or that leads to another
-    /// program is none.
-    pub fn standing(place: &Path) -> Result<Vec<(String, u32)>, Fault> {
-        let mut links = links(place)?;
-        links.retain(|link| link.stands);
-        Ok(links.into_iter().map(|link| (link.hook, link.interface)).collect())
+    /// Where the programs of the filter under this folder stand, and where they stood.
+    pub fn links(place: &Path) -> Result<Vec<Link>, Fault> {
+        let mut programs: BTreeMap<String, Option<u32>> = BTreeMap::new();
+        let mut links = Vec::new();
+        for (hook, interface) in named(place)? {
+            // Each hook's program is asked for its number once.
+            let program = match programs.get(&hook) {
+                Some(known) => *known,
+                None => *programs.entry(hook.clone()).or_insert(program_of(place, &hook)?),
+            };
+            let stands = stands(&path(place, &hook, interface), interface, program)?;
+            links.push(Link { hook, interface, stands });
+        }
+        Ok(links)
     }
 
     /// Whether the program of this hook stands at a port of the calling thread's namespace. A link
@@ -37,7 +45,10 @@ impl Kernel {
 
     /// Takes the names of links away that lead nowhere: interfaces that are gone.
     pub fn sweep(place: &Path) -> Result<(), Fault> {
-        let lost = links(place)?.into_iter().filter(|link| !link.stands);
+        // Whoever moves links to larger programs has them lead elsewhere for a moment.
+        let folder = File::open(place).map_err(file(place))?;
+        let _lock = Lock::of(&folder, place)?;
+        let lost = Self::links(place)?.into_iter().filter(|link| !link.stands);
         lost.map(|link| path(place, &link.hook, link.interface))
             .try_for_each(|path| fs::remove_file(&path).map_err(file(&path)))
     }
@@ -96,25 +107,15 @@ pub(crate) fn named(place: &Path) -> Result<Vec<(String, u32)>, Fault> {
 }
 
 /// A link that has a name.
-struct Link {
-    hook: String,
-    interface: u32,
-    stands: bool,
-}
-
-/// All that have a name. Each hook's program is asked for its number once.
-fn links(place: &Path) -> Result<Vec<Link>, Fault> {
-    let mut programs: BTreeMap<String, Option<u32>> = BTreeMap::new();
-    let mut links = Vec::new();
-    for (hook, interface) in named(place)? {
-        let program = match programs.get(&hook) {
-            Some(known) => *known,
-            None => *programs.entry(hook.clone()).or_insert(program_of(place, &hook)?),
-        };
-        let stands = stands(&path(place, &hook, interface), interface, program)?;
-        links.push(Link { hook, interface, stands });
-    }
-    Ok(links)
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Link {
+    /// Where packets meet the program: `fabric`, `workload`, `local` or `queue`.
+    pub hook: String,
+    /// The interface's number.
+    pub interface: u32,
+    /// Whether the program stands there: not if the interface is gone, if the link was taken off by
+    /// force, or if it leads to another program.
+    pub stands: bool,
 }
 
 /// Whether the link with this name is at this interface and leads to this program.

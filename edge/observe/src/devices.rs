@@ -320,7 +320,7 @@ mod tests {
     fn said(seen: &Seen) -> String {
         let Parts { own, vrfs, rules } = Parts::of(seen);
         let (own, queues, standing) = (Arc::new(own), Vec::new(), BTreeSet::new());
-        Found { own, queues, vrfs, rules, standing }.linux()
+        Found { own, queues, vrfs, rules, standing, has_lost_links: false }.linux()
     }
 
     /// The lines that go and come with a change, as a hand could make it.

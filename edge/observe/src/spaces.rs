@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use filter::Kernel;
+use filter::{Kernel, Link};
 use nix::sys::statfs::{FsType, fstatfs};
 use wire::Tables;
 
@@ -105,9 +105,12 @@ impl Spaces {
                 (Arc::new(own), vrfs, rules)
             }
         };
-        let mut found = Found { own, queues, vrfs, rules, standing: BTreeSet::new() };
+        let links = Kernel::links(&self.place.filter)?;
+        let has_lost_links = links.iter().any(|link| !link.stands);
+        let standing = BTreeSet::new();
+        let mut found = Found { own, queues, vrfs, rules, standing, has_lost_links };
         found.vrfs.sort_by_key(|vrf| (number(&vrf.name).unwrap_or(u16::MAX), vrf.name.clone()));
-        found.standing = self.standing(&found)?;
+        found.standing = self.standing(links, &found)?;
         Ok(found)
     }
 
@@ -127,9 +130,9 @@ impl Spaces {
 
     /// Where the packet program stands. Where interfaces of several namespaces have the number that
     /// a link tells, each is asked.
-    fn standing(&self, found: &Found) -> Result<BTreeSet<Stand>, Trouble> {
+    fn standing(&self, links: Vec<Link>, found: &Found) -> Result<BTreeSet<Stand>, Trouble> {
         let mut standing = BTreeSet::new();
-        for (hook, index) in Kernel::standing(&self.place.filter)? {
+        for Link { hook, interface: index, .. } in links.into_iter().filter(|link| link.stands) {
             for (vrf, name) in found.numbered(index) {
                 let is_alone = !found.is_shared(index);
                 if is_alone || self.stands_in(vrf, &hook, name)? {
@@ -223,6 +226,8 @@ pub struct Found {
     pub(crate) rules: Vec<Rule>,
     /// Where the packet program stands.
     pub(crate) standing: BTreeSet<Stand>,
+    /// Whether names of links are left that lead to no interface any more.
+    pub has_lost_links: bool,
 }
 
 /// A VRF.

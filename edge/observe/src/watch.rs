@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
-use filter::Kernel;
+use filter::{Kernel, Link};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::seen::Seen;
@@ -39,7 +39,7 @@ pub struct Watch {
 /// What has to be asked for.
 #[derive(Default, Eq, PartialEq)]
 struct Polled {
-    standing: Vec<(String, u32)>,
+    links: Vec<Link>,
     policy: Option<Vec<u8>>,
     /// A daemon that does not answer is a change, when it begins and when it ends.
     frr: Option<String>,
@@ -68,6 +68,8 @@ impl Watch {
             let until = self.next_poll.min(end);
             self.wait(until)?;
             if self.told()? {
+                // Whoever hears of it looks at everything, also at what tells nothing by itself.
+                self.next_poll = Instant::now() + EVERY;
                 return Ok(true);
             }
             let now = Instant::now();
@@ -157,7 +159,7 @@ pub(crate) fn ear(namespace: &File) -> Result<Door, Trouble> {
 impl Polled {
     fn at(place: &Place) -> Result<Self, Trouble> {
         let policy = Kernel::held_at(&place.filter)?;
-        let standing = Kernel::standing(&place.filter)?;
-        Ok(Self { standing, policy, frr: crate::frr(&place.frr).ok() })
+        let links = Kernel::links(&place.filter)?;
+        Ok(Self { links, policy, frr: crate::frr(&place.frr).ok() })
     }
 }

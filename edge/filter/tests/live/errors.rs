@@ -202,6 +202,26 @@ fn a_writer_that_was_there_before_another_made_room_is_still_heard() {
 }
 
 #[test]
+fn a_port_that_comes_after_another_made_room_is_judged_by_the_programs_of_now() {
+    let Some(_alone) = alone() else { return };
+    let mut street = Street::new();
+    let place = street.host.kernel.place().to_owned();
+    let inside = street.host.inside.clone();
+    let mut early = Kernel::open(&place).unwrap();
+    let port = inside.run(|| filter::interface_index("swp4")).unwrap();
+    Kernel::danger_release(&place, port).unwrap();
+    street.host.put(&[&text(&[2, 3, 4]), LARGE].concat());
+    inside.run(|| early.attach_port("swp4")).unwrap();
+    Kernel::sweep(&place).unwrap();
+    let links = Kernel::links(&place).unwrap();
+    assert!(links.iter().all(|link| link.stands), "{links:?}");
+    assert!(links.iter().any(|link| link.interface == port), "{links:?}");
+    assert_eq!(street.told(2, 4), "passes");
+    street.host.put(&text(&[2, 3]));
+    assert_eq!(street.told(2, 4), "workload destination 1001");
+}
+
+#[test]
 fn a_port_that_vanished_does_not_keep_others_from_growing() {
     let Some(_alone) = alone() else { return };
     let mut street = Street::new();
