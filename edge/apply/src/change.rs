@@ -9,6 +9,7 @@ use observe::{Found, Place, Request, Spaces, Trouble, Vrfs, next_hop, run_inside
 use wire::{ipv6_of, router_mac};
 
 use crate::line::{Extra, Line};
+use crate::requests::LOOPBACK;
 use crate::{queues, requests, vrf};
 
 /// Interfaces that are made here have numbers of their own: a port that comes into a namespace
@@ -17,8 +18,6 @@ const BRIDGES: u32 = 1 << 24;
 const TUNNELS: u32 = 2 << 24;
 /// The first VNI of VRFs is that of tenant 1, less one.
 const L3_VNIS: u32 = 50_000;
-/// The number of `lo` in every namespace.
-const LOOPBACK: u32 = 1;
 /// What VXLAN over IPv4 adds to a frame.
 const OVERHEAD: u32 = 50;
 
@@ -248,9 +247,6 @@ impl<'a> Change<'a> {
         }
         if !made.is_empty() {
             self.spaces.refresh()?;
-        }
-        for name in &made {
-            self.ask(Some(name), &[requests::set_up("lo", LOOPBACK)])?;
         }
         Ok(made)
     }

@@ -11,8 +11,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use model::Dialect;
-use observe::{Asked, Refusal, Vty, VtyTrouble};
+use observe::{Asked, Place, Refusal, Vty, VtyTrouble};
 use read::Difference;
+
+use crate::vrf;
 
 /// What a BGP instance says of EVPN.
 const EVPN: &str = "address-family l2vpn evpn";
@@ -180,9 +182,19 @@ fn change(
 }
 
 /// Waits until zebra knows all these VRFs: links that come into a namespace before are understood
-/// by half, and stay so.
-pub fn await_vrfs(folder: &Path, names: &[&str]) -> Result<(), Trouble> {
-    let deadline = Instant::now() + PATIENCE;
+/// by half, and stay so. One that it has overlooked gets its name again.
+pub fn await_vrfs(place: &Place, names: &[&str]) -> Result<(), Trouble> {
+    for _ in names {
+        match await_all(&place.frr, names, SOON) {
+            Err(Trouble::UnknownVrf { name }) => vrf::name_again(place, &name)?,
+            known => return known,
+        }
+    }
+    await_all(&place.frr, names, PATIENCE)
+}
+
+fn await_all(folder: &Path, names: &[&str], patience: Duration) -> Result<(), Trouble> {
+    let deadline = Instant::now() + patience;
     loop {
         let known = observe::known_vrfs(folder)?;
         let Some(name) = names.iter().find(|name| !known.contains(**name)) else {
@@ -214,7 +226,10 @@ pub fn await_segments(folder: &Path, vnis: &[u32]) -> Result<(), Trouble> {
     }
 }
 
-/// How long zebra may take to see a namespace: it looks again each second.
+/// How long zebra takes to see a namespace at most: it looks again each second.
+const SOON: Duration = Duration::from_secs(2);
+
+/// How long a daemon may take before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to wait before asking again.
@@ -226,6 +241,9 @@ pub enum Trouble {
     /// A daemon does not answer, or refused a command.
     #[error(transparent)]
     Vty(#[from] VtyTrouble),
+    /// A VRF could not get its name again.
+    #[error(transparent)]
+    Node(#[from] observe::Trouble),
     /// It accepted every command, and still differs.
     #[error(
         "FRR took every command and still {} `{}`{}; look at its running configuration",
@@ -255,7 +273,10 @@ pub enum Trouble {
         vrf: String,
     },
     /// A segment of which bgpd has not told zebra.
-    #[error("zebra of FRR does not know VNI {vni} as a segment: is bgpd connected to it?")]
+    #[error(
+        "zebra of FRR does not know VNI {vni} as a segment: is bgpd connected to it? If it is, zebra \
+         has misunderstood the namespace of its VRF: restart it"
+    )]
     UnknownSegment {
         /// Which.
         vni: u32,

@@ -327,7 +327,7 @@ impl Linux {
         match became {
             Err(frr::Trouble::Stuck { vrf, .. }) => {
                 vrf::make(&self.place, &mut self.spaces, &vrf)?;
-                frr::await_vrfs(&self.place.frr, &[vrf.as_str()])?;
+                frr::await_vrfs(&self.place, &[vrf.as_str()])?;
                 Ok(frr::hold(&self.place.frr, text)?)
             }
             became => Ok(became?),

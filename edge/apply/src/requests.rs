@@ -26,6 +26,8 @@ use nix::libc::{EADDRNOTAVAIL, EEXIST, ENODEV, ENOENT, EOPNOTSUPP, ESRCH};
 use observe::{FIRST_RULE, LAST_METRIC, PlainRule, RULES, Request, new_device, table_of};
 use wire::Mac;
 
+/// The number of `lo` in every namespace.
+pub(crate) const LOOPBACK: u32 = 1;
 /// The UDP port of VXLAN (RFC 7348, section 5).
 const VXLAN: u16 = 4789;
 /// The outer header takes the inner one's traffic class.

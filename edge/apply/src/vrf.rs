@@ -8,16 +8,14 @@ use std::thread;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
-use observe::{Place, Spaces, Trouble, Vrfs};
+use observe::{Door, Place, Spaces, Trouble, Vrfs};
 
-use crate::requests;
+use crate::requests::{self, LOOPBACK};
 
 /// Makes a VRF, or what is missing of its device.
 pub(crate) fn make(place: &Place, spaces: &mut Spaces, name: &str) -> Result<(), Trouble> {
     match &place.vrfs {
-        Vrfs::Namespaces(folder) => {
-            make_namespace(place, folder, name).map_err(Trouble::file(&folder.join(name)))
-        }
+        Vrfs::Namespaces(folder) => make_namespace(place, folder, name),
         Vrfs::Devices => {
             let failed = Trouble::kernel("let the node route for its VRFs");
             prepare().and_then(|()| keep_to_own_vrf()).map_err(failed)?;
@@ -41,25 +39,39 @@ fn ask(spaces: &mut Spaces, requests: &[observe::Request]) -> Result<(), Trouble
     spaces.door(None).map_or(Ok(()), |door| door.change(requests))
 }
 
-/// Makes a namespace. Its name appears when everything else is done: who waits for names in that
-/// folder finds a namespace behind it at once.
-fn make_namespace(place: &Place, names: &Path, name: &str) -> io::Result<()> {
-    let kept = kept(place, name);
-    make_folders(place, names)?;
-    end_namespace(place, names, name)?; // what is left of one that did not come to its end
-    File::create(&kept)?;
-    let made = thread::scope(|scope| {
-        let inside = || {
-            unshare(CloneFlags::CLONE_NEWNET)?;
-            prepare()?;
-            let none: Option<&Path> = None;
-            mount(Some("/proc/thread-self/ns/net"), &kept, none, MsFlags::MS_BIND, none)?;
-            io::Result::Ok(())
-        };
-        scope.spawn(inside).join()
-    });
+/// Makes a namespace. Its name appears when everything else is done, and nobody touches it before
+/// zebra knows it: zebra asks for the numbers that namespaces have in each other by a socket that
+/// also hears of addresses and neighbours, takes such a word for its answer, and then never sees a
+/// tunnel in that namespace.
+fn make_namespace(place: &Place, names: &Path, name: &str) -> Result<(), Trouble> {
+    let (named, kept) = (names.join(name), kept(place, name));
+    let failed = Trouble::file(&named);
+    make_folders(place, names).map_err(&failed)?;
+    // What is left of one that did not come to its end.
+    end_namespace(place, names, name).map_err(&failed)?;
+    File::create(&kept).map_err(&failed)?;
+    let inside = || {
+        unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| failed(errno.into()))?;
+        prepare().map_err(&failed)?;
+        Door::here()?.change(&[requests::set_up("lo", LOOPBACK)])?;
+        let none: Option<&Path> = None;
+        mount(Some("/proc/thread-self/ns/net"), &kept, none, MsFlags::MS_BIND, none)
+            .map_err(|errno| failed(errno.into()))
+    };
+    let made = thread::scope(|scope| scope.spawn(inside).join());
     made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    symlink(&kept, names.join(name))
+    symlink(&kept, &named).map_err(&failed)
+}
+
+/// Takes the name of a namespace away and gives it again, for zebra to come once more: it overlooks
+/// one if it heard of something else when it asked for its number. Where VRFs are devices there is
+/// nothing to overlook.
+pub(crate) fn name_again(place: &Place, name: &str) -> Result<(), Trouble> {
+    let Vrfs::Namespaces(names) = &place.vrfs else { return Ok(()) };
+    let named = names.join(name);
+    let failed = Trouble::file(&named);
+    gone(fs::remove_file(&named)).map_err(&failed)?;
+    symlink(kept(place, name), &named).map_err(&failed)
 }
 
 /// Ends a namespace: first its name, then itself.

@@ -4,12 +4,14 @@
 #[path = "../../observe/tests/daemons/mod.rs"]
 mod daemons;
 
+use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
 use apply::frr::{Held, Trouble, hold};
 use daemons::Daemons;
 use model::Dialect;
+use observe::{Place, Vrfs};
 
 const CHANGED: Held = Held { changed: true, forgot: false };
 const UNCHANGED: Held = Held { changed: false, forgot: false };
@@ -56,14 +58,14 @@ fn a_tenant_whose_namespace_went_first_goes_at_last_when_it_came_back() {
     for _ in 0..ENOUGH_TRIES {
         make_vrf(&daemons);
         check(&daemons, &text(&[HEAD, &tenant(17)]), CHANGED);
-        daemons.shell("rm /run/netns/t17; umount -l /run/netns/.real/t17");
+        daemons.shell("rm /run/netns/t17; umount -l /run/netns/.real/vrfs/t17");
         match hold(daemons.folder(), HEAD) {
             Ok(held) => assert_eq!(held, CHANGED),
             Err(Trouble::Stuck { vrf, vni }) => {
                 assert_eq!((vrf.as_str(), vni.as_str()), ("t17", "50017"));
                 make_vrf(&daemons);
                 check(&daemons, HEAD, CHANGED);
-                daemons.shell("rm /run/netns/t17; umount -l /run/netns/.real/t17");
+                daemons.shell("rm /run/netns/t17; umount -l /run/netns/.real/vrfs/t17");
             }
             Err(trouble) => panic!("{trouble}"),
         }
@@ -144,10 +146,29 @@ fn a_refusal_names_the_daemon_the_command_and_its_words() {
 #[test]
 fn a_vrf_that_zebra_never_sees_is_named() {
     let daemons = Daemons::start();
-    let trouble = apply::frr::await_vrfs(daemons.folder(), &["t17"]).unwrap_err().to_string();
+    let trouble = apply::frr::await_vrfs(&place(&daemons), &["t17"]).unwrap_err().to_string();
     let expected = "zebra of FRR does not know the VRF t17; \
                     does it run with -n and see its namespace, or without if VRFs are devices?";
     assert_eq!(trouble, expected);
+}
+
+/// zebra does not come again by itself: here because the namespace was another VRF's when it came.
+#[test]
+fn a_vrf_that_zebra_has_overlooked_gets_its_name_again() {
+    let daemons = Daemons::start();
+    make_namespace(&daemons, "t18");
+    daemons.shell(
+        "touch /run/netns/.real/vrfs/t17
+         mount --bind /run/netns/.real/vrfs/t18 /run/netns/.real/vrfs/t17
+         ln -s .real/vrfs/t17 /run/netns/t17",
+    );
+    sleep(Duration::from_secs(1));
+    daemons.shell("umount /run/netns/.real/vrfs/t17");
+    daemons.shell("unshare -n mount --bind /proc/self/ns/net /run/netns/.real/vrfs/t17");
+    let is_known = || observe::known_vrfs(daemons.folder()).unwrap().contains("t17");
+    assert!(!is_known());
+    apply::frr::await_vrfs(&place(&daemons), &["t18", "t17"]).unwrap();
+    assert!(is_known());
 }
 
 /// bgpd says that it took the word before zebra has heard it.
@@ -167,18 +188,38 @@ fn a_segment_that_zebra_never_sees_is_named() {
     let daemons = Daemons::start();
     check(&daemons, HEAD, REPAIRED);
     let trouble = apply::frr::await_segments(daemons.folder(), &[101_001]).unwrap_err().to_string();
-    let expected = "zebra of FRR does not know VNI 101001 as a segment: is bgpd connected to it?";
-    assert_eq!(trouble, expected);
+    assert_eq!(
+        trouble,
+        "zebra of FRR does not know VNI 101001 as a segment: is bgpd connected to it? If it is, \
+         zebra has misunderstood the namespace of its VRF: restart it"
+    );
+}
+
+/// Where the daemons are, as seen from here.
+fn place(daemons: &Daemons) -> Place {
+    let zebra = fs::read_to_string(daemons.folder().join("zebra.pid")).unwrap();
+    Place {
+        frr: daemons.folder().into(),
+        filter: "/nowhere".into(),
+        vrfs: Vrfs::Namespaces(format!("/proc/{}/root/run/netns", zebra.trim()).into()),
+        state: "/run/netns/.real".into(),
+    }
+}
+
+/// Makes the namespace of a VRF.
+fn make_namespace(daemons: &Daemons, vrf: &str) {
+    daemons.shell(&format!(
+        "mkdir -p /run/netns/.real/vrfs
+         touch /run/netns/.real/vrfs/{vrf}
+         unshare -n mount --bind /proc/self/ns/net /run/netns/.real/vrfs/{vrf}
+         ln -s .real/vrfs/{vrf} /run/netns/{vrf}"
+    ));
+    apply::frr::await_vrfs(&place(daemons), &[vrf]).unwrap();
 }
 
 /// Makes the namespace of a VRF, and a bridge and a tunnel for its VNI.
 fn make_vrf(daemons: &Daemons) {
-    daemons.shell(
-        "touch /run/netns/.real/t17
-         unshare -n mount --bind /proc/self/ns/net /run/netns/.real/t17
-         ln -s .real/t17 /run/netns/t17",
-    );
-    apply::frr::await_vrfs(daemons.folder(), &["t17"]).unwrap();
+    make_namespace(daemons, "t17");
     daemons.shell(
         // The kernel takes its time with a namespace that went; until then the VNI is in use.
         "for _ in $(seq 1000); do

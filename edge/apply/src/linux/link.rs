@@ -222,7 +222,7 @@ impl Linux {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         self.let_write_whole_routes(step)?;
         step("let FRR see the VRFs");
-        frr::await_vrfs(&self.place.frr, &names).map_err(at("let FRR see the VRFs"))?;
+        frr::await_vrfs(&self.place, &names).map_err(at("let FRR see the VRFs"))?;
         frr::tell_vnis(&self.place.frr, text, &names, step).map_err(at("tell FRR of VRFs"))
     }
 }

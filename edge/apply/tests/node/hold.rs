@@ -1,16 +1,19 @@
 //! Holding: the same words in and out, nothing touched twice, any change in between.
 
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use apply::{Linux, Node as _, Outcome};
 use model::{Dialect, Generation};
 use observe::Watch;
 
 use crate::world::{
-    Device, NAMESPACES, OTHER_TENANT, Plan, STORAGE, TRAIN_A, TRAIN_B, Workload, in_device, in_vrf,
-    ip, is_unchanged, linux_lines, opened, place, sorted, text, whole_plan,
+    Device, NAMESPACES, OTHER_TENANT, PATIENCE, Plan, STORAGE, TRAIN_A, TRAIN_B, Workload,
+    in_device, in_vrf, ip, is_unchanged, linux_lines, opened, place, sorted, text, whole_plan,
 };
 
 pub(crate) fn plug_all(device: &mut Device) {
@@ -66,6 +69,29 @@ fn a_layer_that_the_agent_cannot_hold_is_refused_and_nothing_touched() {
     });
 }
 
+/// zebra comes as soon as it sees the name, and misunderstands a namespace where something happens
+/// meanwhile.
+#[test]
+fn a_vrf_is_ready_when_its_name_appears() {
+    in_device(|device| {
+        plug_all(device);
+        let vrf = format!("t{}", TRAIN_A.tenant);
+        let name = Path::new(NAMESPACES).join(&vrf);
+        let addresses = thread::scope(|scope| {
+            let looker = scope.spawn(|| {
+                let since = Instant::now();
+                while !name.exists() {
+                    assert!(since.elapsed() < PATIENCE, "no {vrf}");
+                }
+                in_vrf(&vrf, || fs::read_to_string("/proc/thread-self/net/fib_trie").unwrap())
+            });
+            opened(&whole_plan(), 1);
+            looker.join().unwrap()
+        });
+        assert!(addresses.contains("127.0.0.1"), "{addresses}");
+    });
+}
+
 #[test]
 fn a_job_comes_and_goes() {
     let one = Plan { workloads: vec![TRAIN_A, OTHER_TENANT], consents: Vec::new() };
@@ -118,7 +144,7 @@ fn a_port_that_is_given_up_is_the_devices_again_and_down() {
         let said = Command::new("ip").args(["-br", "link", "show", "swp5"]).output().unwrap();
         let said = String::from_utf8(said.stdout).unwrap();
         assert!(said.starts_with("swp5") && said.contains(" DOWN "), "{said}");
-        assert_eq!(std::fs::read_dir(NAMESPACES).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(NAMESPACES).unwrap().count(), 0);
     });
 }
 
@@ -144,7 +170,7 @@ fn links_of(port: &str) -> Vec<(String, u64)> {
     let (_, index) = found.interface(port).unwrap();
     let links = ["workload", "local"].map(|hook| {
         let name = format!("{hook}-{index}");
-        let inode = std::fs::metadata(place().filter.join(&name)).unwrap().ino();
+        let inode = fs::metadata(place().filter.join(&name)).unwrap().ino();
         (name, inode)
     });
     links.to_vec()

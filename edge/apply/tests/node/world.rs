@@ -21,7 +21,7 @@ use wire::ipv6_of;
 
 /// Longer than any test.
 pub(crate) const LONG: Duration = Duration::from_secs(3600);
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs this in a device of its own, if we are root.
 pub(crate) fn in_device<T: Send>(what: impl FnOnce(&mut Device) -> T + Send) -> Option<T> {
