@@ -3,6 +3,8 @@
 //! Takes: a product, and what of a GPU is cut already. Gives: the exact slot.
 //! Never: a slot that another slice has; a second slice with media engines on one GPU.
 
+use std::array;
+
 use model::{MigProfile, mig_profiles};
 
 /// How GPUs of one product can be cut. Slots are bits: the lowest is slot 0.
@@ -29,10 +31,12 @@ impl Geometry {
             return None;
         }
         let mut geometry = Self { profiles, cuts: Vec::new(), by_loss: Vec::new() };
+        let choices =
+            [false, true].map(|has_me| array::from_fn(|busy| geometry.choices(busy as u8, has_me)));
         for profile in 0..profiles.len() {
-            let search =
-                |media| std::array::from_fn(|busy| geometry.search(busy as u8, media, profile));
-            let cuts = [search(false), search(true)];
+            let cuts = [false, true].map(|has_me| {
+                array::from_fn(|busy| geometry.search(&choices, busy as u8, has_me, profile))
+            });
             geometry.by_loss.push(by_loss(&cuts[0]));
             geometry.cuts.push(cuts);
         }
@@ -77,11 +81,17 @@ impl Geometry {
         &self.by_loss[profile]
     }
 
-    fn search(&self, busy: u8, has_me: bool, profile: usize) -> Option<Cut> {
-        let before = self.choices(busy, has_me);
+    fn search(
+        &self,
+        choices: &[[u32; STATES]; 2],
+        busy: u8,
+        has_me: bool,
+        profile: usize,
+    ) -> Option<Cut> {
+        let choices = |busy: u8, has_me: bool| choices[usize::from(has_me)][usize::from(busy)];
         let cut = |start: u8| {
-            let media = has_me || self.has_me(profile);
-            before - self.choices(busy | self.slots(profile, start), media)
+            let after = busy | self.slots(profile, start);
+            choices(busy, has_me) - choices(after, has_me || self.has_me(profile))
         };
         let starts = self.starts(profile).iter().copied();
         starts
