@@ -138,10 +138,15 @@ impl<'a> Scene<'a> {
         let bridged = |what: &str| self.run(format!("bridge {within}{what}"));
         let routed = |what: &str| inside(&format!("route add {what}{}", self.in_table(vrf)));
         let local = self.vtep.address;
+        // Made where it shall be: a move takes long enough for an agent to come between.
+        let home = match self.backing {
+            Backing::Namespaces => format!("netns {vrf} "),
+            Backing::Devices => String::new(),
+        };
         let vxlan = |name: &str, vni: u32| {
             self.run(format!(
-                "ip link add {name} type vxlan id {vni} local {local} dstport 4789 nolearning tos \
-                 inherit gbp"
+                "ip link add {name} {home}type vxlan id {vni} local {local} dstport 4789 nolearning \
+                 tos inherit gbp"
             ))
         };
         Ok(match fault {
@@ -150,16 +155,15 @@ impl<'a> Scene<'a> {
                 &format!("vni {}", job.l2vni),
                 &format!("rd {local}:1"),
             ])],
-            Fault::Vni => [inside(&format!("link del {tunnel}")), vxlan(&tunnel, FOREIGN_VNI)]
-                .into_iter()
-                .chain(self.moved(&tunnel, vrf))
-                .chain([inside(&format!("link set {tunnel} master {bridge} up"))])
-                .collect(),
-            Fault::SecondVtep => [vxlan("vx-second", FOREIGN_VNI)]
-                .into_iter()
-                .chain(self.moved("vx-second", vrf))
-                .chain([inside(&format!("link set vx-second master {bridge} up"))])
-                .collect(),
+            Fault::Vni => vec![
+                inside(&format!("link del {tunnel}")),
+                vxlan(&tunnel, FOREIGN_VNI),
+                inside(&format!("link set {tunnel} master {bridge} up")),
+            ],
+            Fault::SecondVtep => vec![
+                vxlan("vx-second", FOREIGN_VNI),
+                inside(&format!("link set vx-second master {bridge} up")),
+            ],
             Fault::Fdb => vec![bridged(&format!(
                 "fdb append 02:66:00:00:00:01 dev {tunnel} dst {FOREIGN_VTEP} self permanent"
             ))],
@@ -265,12 +269,6 @@ impl<'a> Scene<'a> {
             Backing::Namespaces => String::new(),
             Backing::Devices => format!(" vrf {vrf}"),
         }
-    }
-
-    /// The step that brings a link to it, if there is a way.
-    fn moved(&self, link: &str, vrf: &VrfName) -> Option<Step> {
-        let there = self.backing == Backing::Namespaces;
-        there.then(|| self.run(format!("ip link set {link} netns {vrf}")))
     }
 
     fn nobody(&self, what: &str) -> Trouble {
