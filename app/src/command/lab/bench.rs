@@ -41,8 +41,7 @@ pub(crate) struct Bench {
     /// Keep idle processors from sleeping meanwhile
     ///
     /// Those of a virtual machine are woken by its host, which may be busy: where it was measured,
-    /// two of five milliseconds of a start were spent waiting for that. Hosts whose work cannot wait
-    /// are set up so.
+    /// a start lost up to a third of its time to that. Hosts whose work cannot wait are set up so.
     #[arg(long)]
     awake: bool,
     #[command(flatten)]
