@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use lab::Lab;
 use model::{Artifact, DeviceId, Dialect, Port, Protocol, Service};
@@ -27,6 +28,10 @@ const TOKEN_LEN: usize = 16;
 const BURST: usize = 64;
 /// How long no frame may arrive before all are there, in milliseconds.
 const SILENCE: u16 = 20;
+/// A frame that goes round and round arrives for ever: for so long it is listened to at most, and
+/// so many frames are taken from a port before it is the next one's turn.
+const PATIENCE: Duration = Duration::from_secs(5);
+const TURN: usize = 4096;
 
 /// The workloads' side of every port of the fabric.
 pub(crate) struct Arena {
@@ -95,7 +100,8 @@ impl Arena {
                 self.hear(&attempts, passed);
             }
         }
-        while self.arrives() {
+        let end = Instant::now() + PATIENCE;
+        while self.arrives() && Instant::now() < end {
             self.hear(&attempts, passed);
         }
     }
@@ -136,7 +142,9 @@ impl Arena {
     fn hear(&self, attempts: &[Attempt], passed: &mut Passed) {
         let mut bytes = [0; 2048];
         for (place, seat) in self.seats.iter().enumerate() {
-            while let Ok(len) = recv(seat.socket.as_raw_fd(), &mut bytes, MsgFlags::MSG_DONTWAIT) {
+            for _ in 0..TURN {
+                let heard = recv(seat.socket.as_raw_fd(), &mut bytes, MsgFlags::MSG_DONTWAIT);
+                let Ok(len) = heard else { break };
                 let number = read(&bytes[..len], self.round);
                 let attempt = number.and_then(|number| attempts.get(number as usize));
                 // What one sends is heard at its own interface, too.

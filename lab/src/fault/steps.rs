@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::{SwitchRole, VrfName, Vtep};
 use nix::sys::signal::Signal;
@@ -35,6 +35,8 @@ pub(super) enum Step {
 
 /// Long enough that a link's change is seen.
 const WHILE: Duration = Duration::from_millis(200);
+/// Longer than a daemon takes to start.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Numbers that no plan gives.
 const FOREIGN_VNI: u32 = 16_000_000;
 const FOREIGN_VTEP: &str = "10.255.255.9";
@@ -335,7 +337,16 @@ fn restart(lab: &Lab, folder: &Folder, device: &str) -> Result<(), Trouble> {
     let holder = lab.holder(device).ok_or(Trouble::Gone)?;
     namespace::beside(holder.id, || {
         frr::start(folder, device, "zebra")?;
+        let until = Instant::now() + PATIENCE;
         while !frr::takes_routes(folder, device) {
+            if Instant::now() > until {
+                let missing = format!("zebra of {device} takes no routes");
+                return Err(Trouble::Late {
+                    what: "the restart",
+                    seconds: PATIENCE.as_secs(),
+                    missing,
+                });
+            }
             thread::sleep(Duration::from_millis(10));
         }
         frr::start(folder, device, "bgpd").map(drop)
