@@ -5,7 +5,7 @@
 
 mod import;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -207,20 +207,64 @@ fn await_all(folder: &Path, names: &[&str], patience: Duration) -> Result<(), Tr
     }
 }
 
-/// Waits until zebra knows all these VNIs as segments. bgpd takes the word for it, and tells zebra
-/// later; what zebra hears of neighbours before that it forgets.
-pub fn await_segments(folder: &Path, vnis: &[u32]) -> Result<(), Trouble> {
+/// Waits until zebra knows all these segments, each in its VRF: what it hears of neighbours before
+/// it forgets. A zebra that was restarted while something happened in a VRF may have misunderstood
+/// it. Then the VRF gets its name again, and FRR is told again what it forgets with it.
+pub fn await_segments(
+    place: &Place,
+    sent: &str,
+    segments: &BTreeMap<u32, &str>,
+) -> Result<(), Trouble> {
+    await_evpn(&place.frr)?;
+    let unknown = await_known(&place.frr, segments)?;
+    let misunderstood: BTreeSet<&str> = unknown.into_values().collect();
+    if misunderstood.is_empty() {
+        return Ok(());
+    }
+    for vrf in &misunderstood {
+        vrf::name_again(place, vrf)?;
+    }
+    await_vrfs(place, &misunderstood.into_iter().collect::<Vec<_>>())?;
+    hold(&place.frr, sent)?;
+    match await_known(&place.frr, segments)?.pop_first() {
+        None => Ok(()),
+        Some((vni, vrf)) => Err(Trouble::UnknownSegment { vni, vrf: vrf.into() }),
+    }
+}
+
+/// Waits until bgpd has told zebra that there are segments at all.
+fn await_evpn(folder: &Path) -> Result<(), Trouble> {
+    let deadline = Instant::now() + REUNION;
+    let mut zebra = Vty::open(folder, "zebra")?;
+    while zebra.say("show evpn")?.trim().is_empty() {
+        if Instant::now() > deadline {
+            return Err(Trouble::Apart);
+        }
+        sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Waits until zebra knows these segments in their VRFs, and gives those that it does not.
+fn await_known<'a>(
+    folder: &Path,
+    segments: &BTreeMap<u32, &'a str>,
+) -> Result<BTreeMap<u32, &'a str>, Trouble> {
     let deadline = Instant::now() + PATIENCE;
     let mut zebra = Vty::open(folder, "zebra")?;
+    let mut unknown = segments.clone();
     loop {
-        let said = zebra.say("show evpn vni")?;
-        let known: BTreeSet<&str> =
-            said.lines().filter_map(|line| line.split_ascii_whitespace().next()).collect();
-        let Some(&vni) = vnis.iter().find(|vni| !known.contains(vni.to_string().as_str())) else {
-            return Ok(());
-        };
-        if Instant::now() > deadline {
-            return Err(Trouble::UnknownSegment { vni });
+        for line in zebra.say("show evpn vni")?.lines() {
+            let mut words = line.split_ascii_whitespace();
+            let vni = words.next().and_then(|word| word.parse().ok());
+            if let (Some(vni), Some(vrf)) = (vni, words.next_back())
+                && unknown.get(&vni) == Some(&vrf)
+            {
+                unknown.remove(&vni);
+            }
+        }
+        if unknown.is_empty() || Instant::now() > deadline {
+            return Ok(unknown);
         }
         sleep(PAUSE);
     }
@@ -228,6 +272,9 @@ pub fn await_segments(folder: &Path, vnis: &[u32]) -> Result<(), Trouble> {
 
 /// How long zebra takes to see a namespace at most: it looks again each second.
 const SOON: Duration = Duration::from_secs(2);
+
+/// How long bgpd may take to find a zebra that was restarted: it tries each ten seconds.
+const REUNION: Duration = Duration::from_secs(15);
 
 /// How long a daemon may take before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -272,14 +319,19 @@ pub enum Trouble {
         /// Whose routes.
         vrf: String,
     },
-    /// A segment of which bgpd has not told zebra.
+    /// bgpd does not talk to zebra.
+    #[error("zebra of FRR has heard nothing of EVPN from bgpd: is bgpd running, and as what user?")]
+    Apart,
+    /// A segment that zebra does not see where it is.
     #[error(
-        "zebra of FRR does not know VNI {vni} as a segment: is bgpd connected to it? If it is, zebra \
-         has misunderstood the namespace of its VRF: restart it"
+        "zebra of FRR does not know VNI {vni} as a segment of VRF {vrf}: something changes there \
+         each time zebra looks, or the tunnel or its bridge is not there; restart zebra"
     )]
     UnknownSegment {
         /// Which.
         vni: u32,
+        /// Where it is.
+        vrf: String,
     },
     /// A VRF that zebra does not see.
     #[error(

@@ -301,7 +301,7 @@ impl Linux {
         if forgot {
             self.let_write_whole_routes(step)?;
             step("let FRR see the segments");
-            let await_segments = frr::await_segments(&self.place.frr, &segments(wanted));
+            let await_segments = frr::await_segments(&self.place, text, &segments(wanted));
             await_segments.map_err(at("let FRR see the segments"))?;
         }
         if forgot || !fresh.is_empty() {

@@ -1,8 +1,11 @@
 //! What was sent to a node and what it holds, taken apart.
 
+use std::collections::BTreeMap;
+
 use model::Dialect;
 use read::Difference;
 
+use crate::change::vrf_of;
 use crate::line::{Extra, Line};
 use crate::{NodeError, Sent};
 
@@ -45,11 +48,11 @@ pub(crate) fn differences(dialect: Dialect, sent: &str, held: &str) -> Vec<Diffe
     read::differences(dialect, sent, &held.join("\n"))
 }
 
-/// The VNIs of the segments that shall be.
-pub(crate) fn segments(wanted: &[Line<'_>]) -> Vec<u32> {
-    let vni = |line: &Line<'_>| match *line {
-        Line::Tunnel { vni, .. } => Some(vni),
+/// The segments that shall be, each with its VRF.
+pub(crate) fn segments<'a>(wanted: &[Line<'a>]) -> BTreeMap<u32, &'a str> {
+    let segment = |line: &Line<'a>| match *line {
+        Line::Tunnel { vni, master, .. } => Some((vni, vrf_of(master, wanted)?)),
         _ => None,
     };
-    wanted.iter().filter_map(vni).collect()
+    wanted.iter().filter_map(segment).collect()
 }
