@@ -215,6 +215,9 @@ pub fn await_segments(
     sent: &str,
     segments: &BTreeMap<u32, &str>,
 ) -> Result<(), Trouble> {
+    if segments.is_empty() {
+        return Ok(());
+    }
     await_evpn(&place.frr)?;
     let unknown = await_known(&place.frr, segments)?;
     let misunderstood: BTreeSet<&str> = unknown.into_values().collect();

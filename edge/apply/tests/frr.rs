@@ -184,6 +184,13 @@ fn a_segment_is_awaited_until_zebra_has_heard_of_it() {
     assert!(zebra.say("show evpn vni").unwrap().contains("50017"));
 }
 
+/// bgpd of a spine tells zebra nothing of segments.
+#[test]
+fn a_device_without_segments_waits_for_none() {
+    let daemons = Daemons::start();
+    await_segments(&daemons, &[]).unwrap();
+}
+
 #[test]
 fn a_segment_that_zebra_never_sees_is_named() {
     let daemons = Daemons::start();
