@@ -98,7 +98,7 @@ fn a_pair_that_may_meet_is_explained() {
               segment  apart  the sender's segment imports nothing that the receiver's exports
               vrf      open   VRF t2 imports what VRF t3 exports
                        leaf-1 nxos:148  route-target import 65000:50003 evpn
-                       leaf-2 frr:60    route-target export 65000:50003
+                       leaf-2 frr:61    route-target export 65000:50003
               group    open   a rule lets groups 17 and 19 speak at tcp 2049
                        leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
                        leaf-2 table:19  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19

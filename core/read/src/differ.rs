@@ -290,8 +290,6 @@ const NOT_COMPARED: &[&str] = &[
     "no ipv6 forwarding",
     // FRR says by itself which namespace a VRF is.
     "netns",
-    // How zebra writes its routes into the kernel, and not which.
-    "no zebra nexthop kernel enable",
 ];
 
 fn is_compared(dialect: Dialect, text: &str) -> bool {

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 const FRR: &str = "\
 hostname leaf-3
+no zebra nexthop kernel enable
 interface swp33
  ip address 172.16.0.4/31
 exit
@@ -73,7 +74,7 @@ fn a_statement_that_is_missing_deep_inside_names_its_blocks() {
         FRR,
         &FRR.replace("   route-target import 65000:101001\n", ""),
         expect![[r#"
-            - 15: router bgp 4200000003 / address-family l2vpn evpn / vni 101001 / route-target import 65000:101001
+            - 16: router bgp 4200000003 / address-family l2vpn evpn / vni 101001 / route-target import 65000:101001
         "#]],
     );
 }
@@ -87,11 +88,11 @@ fn a_whole_block_is_its_opening_line_and_each_of_its_statements() {
         FRR,
         &FRR.replace(vni, "  vni 7\n   rd 10.255.0.3:7\n  exit-vni\n"),
         expect![[r#"
-            + 13: router bgp 4200000003 / address-family l2vpn evpn / vni 7
-            + 14: router bgp 4200000003 / address-family l2vpn evpn / vni 7 / rd 10.255.0.3:7
-            - 13: router bgp 4200000003 / address-family l2vpn evpn / vni 101001
-            - 14: router bgp 4200000003 / address-family l2vpn evpn / vni 101001 / rd 10.255.0.3:1001
-            - 15: router bgp 4200000003 / address-family l2vpn evpn / vni 101001 / route-target import 65000:101001
+            + 14: router bgp 4200000003 / address-family l2vpn evpn / vni 7
+            + 15: router bgp 4200000003 / address-family l2vpn evpn / vni 7 / rd 10.255.0.3:7
+            - 14: router bgp 4200000003 / address-family l2vpn evpn / vni 101001
+            - 15: router bgp 4200000003 / address-family l2vpn evpn / vni 101001 / rd 10.255.0.3:1001
+            - 16: router bgp 4200000003 / address-family l2vpn evpn / vni 101001 / route-target import 65000:101001
         "#]],
     );
 }
@@ -104,7 +105,7 @@ fn an_empty_block_on_one_side_only_is_a_difference() {
         FRR,
         &held,
         expect![[r#"
-            + 19: interface swp9
+            + 20: interface swp9
         "#]],
     );
 }
@@ -116,7 +117,7 @@ fn a_block_that_lost_all_its_statements_is_no_difference_itself() {
         FRR,
         &FRR.replace(" ip address 172.16.0.4/31\n", ""),
         expect![[r#"
-            - 3: interface swp33 / ip address 172.16.0.4/31
+            - 4: interface swp33 / ip address 172.16.0.4/31
         "#]],
     );
 }

@@ -77,6 +77,9 @@ fn speaker(name: &str, vtep: Vtep, cables: &[Cable], ends_tunnels: bool, out: &m
     say!(out, "frr version 8.4.4\n");
     say!(out, "frr defaults datacenter\n");
     say!(out, "hostname ", name, "\n");
+    // Next hops go with their routes. zebra would otherwise number them, and go on referring to
+    // numbers that the kernel gave up with a link.
+    say!(out, "no zebra nexthop kernel enable\n");
     say!(out, "service integrated-vtysh-config\n");
     say!(out, "interface lo\n");
     say!(out, " ip address ", vtep.address, "/32\n");

@@ -14,6 +14,7 @@ fn a_leaf_speaks_with_its_spine_and_with_the_hosts_below() {
             frr version 8.4.4
             frr defaults datacenter
             hostname leaf-1
+            no zebra nexthop kernel enable
             service integrated-vtysh-config
             interface lo
              ip address 10.255.0.1/32
@@ -58,6 +59,7 @@ fn a_spine_ends_no_tunnels() {
             frr version 8.4.4
             frr defaults datacenter
             hostname spine-1
+            no zebra nexthop kernel enable
             service integrated-vtysh-config
             interface lo
              ip address 10.255.0.100/32
@@ -101,6 +103,7 @@ fn a_host_has_the_other_side_of_each_cable() {
             frr version 8.4.4
             frr defaults datacenter
             hostname h1
+            no zebra nexthop kernel enable
             service integrated-vtysh-config
             interface lo
              ip address 10.255.1.1/32

@@ -18,6 +18,8 @@ use crate::vrf;
 
 /// What a BGP instance says of EVPN.
 const EVPN: &str = "address-family l2vpn evpn";
+/// How a statement begins that only zebra knows.
+const OF_ZEBRA: &str = "no zebra ";
 
 /// What became of FRR.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -124,33 +126,24 @@ fn only_adds_segments(left: &[Difference], has_tunnel: &dyn Fn(&str) -> bool) ->
     !left.is_empty() && left.iter().all(is_of_segment)
 }
 
-/// Tells zebra the VNIs of VRFs whose tunnels are still to come. A tunnel with a VNI that is
-/// nobody's is taken for a segment's, and what was learnt by it as such is never quite forgotten.
-pub(crate) fn tell_vnis(
+/// Tells zebra how to write routes, and the VNIs of VRFs whose tunnels are still to come. A tunnel
+/// with a VNI that is nobody's is taken for a segment's, and what was learnt by it as such is never
+/// quite forgotten.
+pub(crate) fn tell_of_vrfs(
     folder: &Path,
     sent: &str,
     vrfs: &[&str],
     step: &mut dyn FnMut(&str),
 ) -> Result<(), Trouble> {
-    let mut vnis = differences(sent, &observe::frr(folder)?);
-    vnis.retain(|difference| match path(difference)[..] {
+    let mut first = differences(sent, &observe::frr(folder)?);
+    first.retain(|difference| match path(difference)[..] {
+        [statement] => difference.is_missing && statement.starts_with(OF_ZEBRA),
         [block, statement] if difference.is_missing && statement.starts_with("vni ") => {
             block.strip_prefix("vrf ").is_some_and(|vrf| vrfs.contains(&vrf))
         }
         _ => false,
     });
-    if vnis.is_empty() { Ok(()) } else { change(folder, &vnis, step) }
-}
-
-/// Lets zebra write every next hop with its routes. Where VRFs are devices it would otherwise give
-/// them numbers, which the kernel gives up without a word when a link goes down: zebra goes on
-/// referring to numbers that are nobody's, and the kernel refuses the routes.
-pub(crate) fn write_whole_routes(folder: &Path) -> Result<(), Trouble> {
-    let mut zebra = Vty::open(folder, "zebra")?;
-    for command in ["configure terminal", "no zebra nexthop kernel enable", "end"] {
-        zebra.say(command)?;
-    }
-    Ok(())
+    if first.is_empty() { Ok(()) } else { change(folder, &first, step) }
 }
 
 /// The BGP instances of VRFs that took in routes that they should not.
@@ -468,6 +461,7 @@ impl Sessions {
         let daemon = match top.split(' ').next() {
             Some("router") => Some("bgpd"),
             Some("interface" | "vrf") => Some("zebra"),
+            _ if top.starts_with(OF_ZEBRA) => Some("zebra"),
             _ => None,
         };
         for session in self.only(daemon) {

@@ -299,7 +299,6 @@ impl Linux {
         let forgot = became.forgot || self.was_interrupted;
         let is_unheard = |master: &str| forgot || fresh.contains(master);
         if forgot {
-            self.let_write_whole_routes(step)?;
             step("let FRR see the segments");
             let await_segments = frr::await_segments(&self.place, text, &segments(wanted));
             await_segments.map_err(at("let FRR see the segments"))?;

@@ -114,6 +114,7 @@ fn what_a_person_changed_is_seen_and_undone() {
         &["ip route 10.0.0.0/8 172.16.0.5"],
         &["vrf t17", "ip route 10.0.0.0/8 10.1.0.5"],
         &["ip prefix-list ALL seq 5 permit any"],
+        &["zebra nexthop kernel enable"],
     ];
     for commands in by_hand {
         daemons.by_hand(commands);
@@ -315,6 +316,7 @@ const HEAD: &str = "\
 frr version 8.4.4
 frr defaults datacenter
 hostname leaf-3
+no zebra nexthop kernel enable
 service integrated-vtysh-config
 interface lo
  ip address 10.255.0.3/32

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::Dialect;
-use observe::{Found, Vrfs};
+use observe::Found;
 use read::Difference;
 
 use super::Linux;
@@ -197,18 +197,6 @@ impl Linux {
             .map_err(at("tell FRR of segments"))
     }
 
-    /// Where VRFs are devices, next hops have no numbers.
-    pub(super) fn let_write_whole_routes(
-        &self,
-        step: &mut dyn FnMut(&str),
-    ) -> Result<(), NodeError> {
-        if self.place.vrfs != Vrfs::Devices {
-            return Ok(());
-        }
-        step("let FRR write whole routes");
-        frr::write_whole_routes(&self.place.frr).map_err(at("let FRR write whole routes"))
-    }
-
     /// Links that come into a VRF before FRR knows it, and its VNI, are understood by half.
     fn introduce_vrfs(
         &self,
@@ -220,10 +208,9 @@ impl Linux {
             return Ok(());
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.let_write_whole_routes(step)?;
         step("let FRR see the VRFs");
         frr::await_vrfs(&self.place, &names).map_err(at("let FRR see the VRFs"))?;
-        frr::tell_vnis(&self.place.frr, text, &names, step).map_err(at("tell FRR of VRFs"))
+        frr::tell_of_vrfs(&self.place.frr, text, &names, step).map_err(at("tell FRR of VRFs"))
     }
 }
 
