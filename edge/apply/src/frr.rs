@@ -472,7 +472,7 @@ impl Sessions {
 
     /// Undoes what is too much. Who knows the statement is not known for what nobody sent, so that
     /// all are asked; and after `no`, some words FRR wants to hear without what followed them. What
-    /// this takes away too much, the next round of [`hold`] brings back.
+    /// this takes away too much, or does not, the next round of [`hold`] sees.
     fn undo(&mut self, difference: &Difference) -> Result<(), Trouble> {
         let Difference { blocks, statement, .. } = difference;
         let mut refused = None;
@@ -480,6 +480,8 @@ impl Sessions {
         loop {
             match self.say_to_all(blocks, &command)? {
                 None => return self.undone(difference),
+                // zebra says so of an address that the kernel has lost, and gives it up all the same.
+                Some(refusal) if refusal.said.is_empty() => return Ok(()),
                 Some(refusal) if !refusal.is_unknown_command() => {
                     return Err(VtyTrouble::Refused(refusal).into());
                 }

@@ -136,6 +136,16 @@ fn a_daemon_that_was_restarted_is_told_everything_again() {
     }
 }
 
+/// zebra refuses to give it up, without a word, and does.
+#[test]
+fn an_address_that_the_kernel_has_lost_gives_way_to_another() {
+    let daemons = Daemons::start();
+    check(&daemons, HEAD, REPAIRED);
+    daemons.shell("ip address del 172.16.0.4/31 dev swp33");
+    sleep(Duration::from_millis(200));
+    check(&daemons, &HEAD.replace("172.16.0.4/31", "172.16.0.6/31"), CHANGED);
+}
+
 #[test]
 fn a_refusal_names_the_daemon_the_command_and_its_words() {
     let daemons = Daemons::start();
