@@ -472,7 +472,7 @@ impl Sessions {
 
     /// Undoes what is too much. Who knows the statement is not known for what nobody sent, so that
     /// all are asked; and after `no`, some words FRR wants to hear without what followed them. What
-    /// this takes away too much, or does not, the next round of [`hold`] sees.
+    /// this takes away too much, or leaves, the next round of [`hold`] sees.
     fn undo(&mut self, difference: &Difference) -> Result<(), Trouble> {
         let Difference { blocks, statement, .. } = difference;
         let mut refused = None;
@@ -480,12 +480,12 @@ impl Sessions {
         loop {
             match self.say_to_all(blocks, &command)? {
                 None => return self.undone(difference),
-                // zebra says so of an address that the kernel has lost, and gives it up all the same.
-                Some(refusal) if refusal.said.is_empty() => return Ok(()),
-                Some(refusal) if !refusal.is_unknown_command() => {
-                    return Err(VtyTrouble::Refused(refusal).into());
+                Some(refusal) if refusal.is_unknown_command() => {
+                    refused = refused.or(Some(refusal));
                 }
-                Some(refusal) => refused = refused.or(Some(refusal)),
+                // zebra has no word for an address that the kernel has lost, and gives it up.
+                Some(refusal) if refusal.said.is_empty() => return Ok(()),
+                Some(refusal) => return Err(VtyTrouble::Refused(refusal).into()),
             }
             match command.rsplit_once(' ') {
                 Some((shorter, _)) if shorter.starts_with("no ") => command = shorter.into(),

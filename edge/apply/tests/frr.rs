@@ -142,7 +142,12 @@ fn an_address_that_the_kernel_has_lost_gives_way_to_another() {
     let daemons = Daemons::start();
     check(&daemons, HEAD, REPAIRED);
     daemons.shell("ip address del 172.16.0.4/31 dev swp33");
-    sleep(Duration::from_millis(200));
+    let mut zebra = observe::Vty::open(daemons.folder(), "zebra").unwrap();
+    let is_lost = |_: &u32| {
+        sleep(Duration::from_millis(1));
+        !zebra.say("show interface swp33").unwrap().contains("172.16.0.4")
+    };
+    assert!((0..10_000).find(is_lost).is_some(), "zebra never heard that it is gone");
     check(&daemons, &HEAD.replace("172.16.0.4/31", "172.16.0.6/31"), CHANGED);
 }
 

@@ -94,11 +94,7 @@ fn a_guarantee_holds_while_another_tenant_floods_the_link() {
     let said = street.measured(Way::Cable, |passed| {
         let [guaranteed, other] = passed.bps;
         let (mine, all) = (guaranteed / guarantee_bps, (guaranteed + other) / link_bps);
-        passed.judged(
-            mine,
-            all <= 1.0 + passed.exact,
-            format!("{mine:.4} of it, {all:.4} of the link"),
-        )
+        passed.judged(mine, all <= 1.0 + EXACT, format!("{mine:.4} of it, {all:.4} of the link"))
     });
     eprintln!("guaranteed {guarantee_bps:e} bit/s: {said}");
 }
@@ -127,8 +123,6 @@ struct Passed {
     offered_bps: f64,
     /// Which part of the time no sender ran.
     silent: f64,
-    /// How far the rates may be off, with what flowed while the counters were read.
-    exact: f64,
 }
 
 /// What a measurement shows.
@@ -146,8 +140,8 @@ impl Passed {
     fn judged(&self, ratio: f64, not_more: bool, said: String) -> Said {
         match ratio {
             _ if !not_more => Said::Wrong(said),
-            _ if ratio >= 1.0 - self.exact => Said::Exact(said),
-            _ if ratio >= (1.0 - self.silent) * (1.0 - self.exact) => {
+            _ if ratio >= 1.0 - EXACT => Said::Exact(said),
+            _ if ratio >= (1.0 - self.silent) * (1.0 - EXACT) => {
                 Said::Busy(format!("{said} (senders did not run for {:.4})", self.silent))
             }
             _ => Said::Wrong(said),
@@ -191,7 +185,7 @@ impl Street {
                 return Said::TooFew(format!("not tested: only {:e} offered", passed.offered_bps));
             }
             let ratio = passed.bps[0] / ceiling_bps;
-            passed.judged(ratio, ratio <= 1.0 + passed.exact, format!("{ratio:.4}"))
+            passed.judged(ratio, ratio <= 1.0 + EXACT, format!("{ratio:.4}"))
         });
         assert!(way == Way::Program || !said.starts_with("not tested"), "{said}");
         eprintln!("{ceiling_bps:e} bit/s from {} CPUs: {said}", self.workloads.len());
@@ -279,7 +273,6 @@ impl Instant {
             bps: [bps(self.sent[0], before.sent[0]), bps(self.sent[1], before.sent[1])],
             offered_bps: bps(self.offered, before.offered),
             silent: silent_ns as f64 / 1e9 / seconds,
-            exact: EXACT + (before.took_ns + self.took_ns) as f64 / 1e9 / seconds,
         }
     }
 }
