@@ -6,6 +6,7 @@
 mod artifact;
 mod attest;
 mod board;
+mod digest;
 mod fleet;
 mod job;
 mod layers;
@@ -17,12 +18,14 @@ mod pci;
 mod scrub;
 mod tenant;
 mod terms;
+mod time;
 mod version;
 mod words;
 
-pub use artifact::{Artifact, Dialect, Generation, Part, PartText};
+pub use artifact::{Artifact, Dialect, Epoch, Generation, Part, PartText};
 pub use attest::{Attestation, Measurement, NotAMeasurement};
 pub use board::BoardPartition;
+pub use digest::{Digest, NotADigest};
 pub use fleet::{
     DeviceAt, DeviceId, Enforcement, Fleet, GpuModel, Health, Link, LinkEnd, Nic, Node, NodeId,
     NodeModel, NodeModelId, Pod, PodId, Site, SiteId, SiteKind, Switch, SwitchDialect, SwitchId,
@@ -44,5 +47,6 @@ pub use pci::{Guid, NotAGuid, NotAPciAddress, PciAddress};
 pub use scrub::{Evidence, Memory, Past};
 pub use tenant::{Apart, ApartLevel, Grade, NotAGrade, Quotas, Tenant, VersionPolicy};
 pub use terms::{Capacity, Preempts, Terms, Within};
+pub use time::Timestamp;
 pub use version::compare_versions;
 pub use words::NotAWord;

@@ -1,0 +1,65 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A moment, in milliseconds since 1970. Nobody in `core` asks for the time: it is told.
+#[derive(
+    Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(pub u64);
+
+impl Timestamp {
+    /// How many milliseconds passed since an earlier moment; none if it was later.
+    #[must_use]
+    pub const fn ms_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// As RFC 3339 writes it, in UTC: `2026-11-16T09:00:00.250Z`.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ms, seconds) = (self.0 % 1000, self.0 / 1000);
+        let (days, of_day) = (seconds / 86_400, seconds % 86_400);
+        let (year, month, day) = date(days);
+        let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+    }
+}
+
+/// Year, month and day, so many days after 1970 began. Years are counted from March, so that a
+/// leap day is the last of its year, in eras of 400 years, which are all alike.
+const fn date(days: u64) -> (u64, u64, u64) {
+    const DAYS_IN_ERA: u64 = 146_097;
+    /// From the first of March of year 0 to 1970.
+    const BEFORE: u64 = 719_468;
+    let since = days + BEFORE;
+    let (era, of_era) = (since / DAYS_IN_ERA, since % DAYS_IN_ERA);
+    let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * years + years / 4 - years / 100);
+    // Five months from March have 153 days, whichever five they are.
+    let march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    let year = era * 400 + years + if month <= 2 { 1 } else { 0 };
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_as_the_calendar_has_them() {
+        for (ms, written) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_709_251_199_999, "2024-02-29T23:59:59.999Z"),
+            (1_795_040_127_250, "2026-11-18T22:15:27.250Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(Timestamp(ms).to_string(), written);
+        }
+    }
+}
