@@ -12,8 +12,8 @@ use crate::ending::Stop;
 /// Which documents.
 #[derive(Args)]
 pub(crate) struct Documents {
-    /// Documents in YAML or JSON: files, folders (all *.yaml, *.yml and *.json inside), or `-`
-    /// for the standard input
+    /// Documents in YAML or JSON: files, folders (all *.yaml, *.yml and *.json inside, at any
+    /// depth), or `-` for the standard input
     #[arg(value_name = "FILES", required = true)]
     files: Vec<PathBuf>,
 }
@@ -50,30 +50,52 @@ impl Documents {
     }
 }
 
-fn gather(path: &Path, papers: &mut Vec<Paper>) -> Result<(), Unreadable> {
+/// A folder in which no document stands.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no *.yaml, *.yml or *.json in the folder {} or below it", path.display())]
+struct Empty {
+    path: PathBuf,
+}
+
+fn gather(path: &Path, papers: &mut Vec<Paper>) -> Result<(), Stop> {
     if !path.is_dir() {
         papers.push(Paper { file: path.display().to_string(), text: text_of(path)? });
         return Ok(());
     }
-    for file in inside(path).map_err(unreadable(path))? {
-        gather(&file, papers)?;
+    let mut files = Vec::new();
+    inside(path, &mut files).map_err(unreadable(path))?;
+    if files.is_empty() {
+        return Err(Empty { path: path.to_owned() }.into());
+    }
+    for file in files {
+        let text = text_of(&file)?;
+        papers.push(Paper { file: file.display().to_string(), text });
     }
     Ok(())
 }
 
-/// The documents inside a folder, in the order of their names.
-fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let is_document = |path: &PathBuf| {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        path.is_file() && matches!(ending, Some("yaml" | "yml" | "json"))
-    };
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        files.push(entry?.path());
+/// The documents inside a folder and all below it, in the order of their names. What is hidden is
+/// not for us, and a link to a folder may lead in circles.
+fn inside(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            inside(&path, files)?;
+        } else if is_document(&path) {
+            files.push(path);
+        }
     }
-    files.retain(is_document);
-    files.sort();
-    Ok(files)
+    Ok(())
+}
+
+fn is_document(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    path.is_file() && matches!(ending, Some("yaml" | "yml" | "json"))
 }
 
 /// The text of a file, or of the standard input.

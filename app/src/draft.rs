@@ -90,6 +90,8 @@ impl Draft {
                 Record::Planned { .. }
                 | Record::TenantLeased { .. }
                 | Record::TenantFreed { .. }
+                | Record::TenantRestored { .. }
+                | Record::JobRestored { .. }
                 | Record::Scrubbed { .. }
                 | Record::Seen { .. } => {}
             }

@@ -9,6 +9,7 @@ mod documents;
 mod draft;
 mod ending;
 mod evidence;
+mod outlet;
 mod span;
 mod standing;
 mod state;
@@ -21,6 +22,7 @@ use clap::{ColorChoice, Parser};
 
 use command::Command;
 use ending::{Ended, Stop};
+use outlet::Outlet;
 
 /// Keeps the tenants and jobs of a shared GPU cluster apart, and proves it.
 ///
@@ -65,7 +67,8 @@ fn main() -> ExitCode {
     };
     choose_colours(arguments.color);
     let format = arguments.command.format();
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let stdout = Outlet::new(anstream::stdout().lock(), arguments.command.is_endless());
+    let mut out = BufWriter::new(stdout);
     let ended = arguments.command.run(&mut out);
     let ended = ended.and_then(|ended| out.flush().map(|()| ended).map_err(Stop::from));
     match ended {

@@ -149,6 +149,43 @@ fn a_reader_who_goes_away_is_a_normal_end() {
 }
 
 #[test]
+fn what_was_found_does_not_depend_on_who_reads_it() {
+    let desk = Desk::new("verdict-unread");
+    desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
+    desk.edit("bulkhead-state/sim/leaf-1/nxos", |text| text.replacen("vlan", "vlann", 1));
+    for _ in 0..10 {
+        let mut child = desk.command(&["verify", CLUSTER, "--held"]).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(Answer::of(child.wait_with_output().unwrap()).ends(1).err, "");
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_is_broken_and_named() {
+    let desk = Desk::new("full");
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let child = desk.command(&["plan", CLUSTER]).stdout(full).spawn().unwrap();
+    let answer = Answer::of(child.wait_with_output().unwrap()).ends(2);
+    answer.complains("cannot write the answer to the standard output: No space left on device");
+}
+
+#[test]
+fn documents_in_folders_below_are_read() {
+    let desk = Desk::new("folders");
+    desk.copy_cluster();
+    let flat = desk.run(&["plan", "."]).ends(0);
+    std::fs::create_dir_all(desk.path("sites/rtm")).unwrap();
+    for (from, to) in [("work.yaml", "sites/work.yaml"), ("permits.yaml", "sites/rtm/permits.yml")]
+    {
+        std::fs::rename(desk.path(from), desk.path(to)).unwrap();
+    }
+    assert_eq!(desk.run(&["plan", "."]).ends(0).out, flat.out);
+    std::fs::create_dir(desk.path("empty")).unwrap();
+    let empty = desk.run(&["plan", "empty"]).ends(2);
+    empty.complains("there is no *.yaml, *.yml or *.json in the folder empty or below it");
+}
+
+#[test]
 fn colours_are_for_terminals_and_for_those_who_ask() {
     let desk = Desk::new("colours");
     let plain = desk.run(&["verify", CLUSTER]).ends(0);

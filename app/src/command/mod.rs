@@ -93,6 +93,15 @@ impl Command {
         }
     }
 
+    /// Whether it goes on until somebody ends it.
+    pub(crate) fn is_endless(&self) -> bool {
+        match self {
+            Self::Watch(watch) => watch.is_endless(),
+            Self::Filter(filter) => filter.is_endless(),
+            _ => false,
+        }
+    }
+
     /// How a refusal is written, too.
     pub(crate) fn format(&self) -> Format {
         match self {

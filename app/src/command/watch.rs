@@ -18,6 +18,7 @@ use super::ca::CaFolder;
 use crate::documents::Documents;
 use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
+use crate::is_broken_pipe;
 use crate::span::Span;
 use crate::state::State;
 use crate::words::{DIM, Format, GOOD, HEAD, NOTE, aside, examples, plural};
@@ -67,6 +68,10 @@ enum Sign {
 }
 
 impl Watch {
+    pub(super) const fn is_endless(&self) -> bool {
+        !self.once && self.time.is_none()
+    }
+
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let draft = Draft::new(&self.documents, &self.state)?;
         let agents = self.ca.agents()?;
@@ -79,8 +84,12 @@ impl Watch {
             writeln!(out, "{HEAD}Watching{HEAD:#} {count}. {DIM}Interrupt to end.{DIM:#}")?;
             out.flush()?;
         }
-        self.follow(&agents, &mut post, &signs, draft.ledger.generation(), out)?;
-        post.write_summary(out)?;
+        let followed = self.follow(&agents, &mut post, &signs, draft.ledger.generation(), out);
+        match followed.and_then(|()| post.write_summary(out).map_err(Stop::from)) {
+            // Whoever watched went away; what was found was found all the same.
+            Err(Stop::Broken(error)) if is_broken_pipe(&*error) => {}
+            ended => ended?,
+        }
         Ok(if post.has_found() { Ended::Found } else { Ended::Done })
     }
 

@@ -3,10 +3,10 @@
 
 use smol_str::SmolStr;
 
+use crate::Problem;
 use crate::form::{Form, Shape};
 use crate::refusal::Refusals;
-use crate::tree::{self, At, Pos, Tree};
-use crate::{Problem, Source};
+use crate::tree::{self, At, Chunk, Pos, Tree};
 
 /// What a document must call itself.
 pub(crate) const API_VERSION: &str = "bulkhead.dev/v1";
@@ -48,15 +48,17 @@ const METADATA: Shape =
     Shape { what: "metadata", needs: &["name"], may: &["labels", "annotations"] };
 
 impl Papers {
-    pub(crate) fn read(sources: &[Source<'_>], out: &mut Refusals) -> Self {
+    /// Reads documents, each with the number of its file.
+    pub(crate) fn read<'a>(
+        chunks: impl Iterator<Item = (u32, Chunk<'a>)>,
+        out: &mut Refusals,
+    ) -> Self {
         let mut papers = Self::default();
-        for (file, source) in (0..).zip(sources) {
-            for chunk in tree::chunks(source.text) {
-                let already = out.count();
-                match tree::tree(file, chunk, out) {
-                    Some(tree) => papers.file(tree, out),
-                    None => papers.may_have_fleet |= out.count() > already,
-                }
+        for (file, chunk) in chunks {
+            let already = out.count();
+            match tree::tree(file, chunk, out) {
+                Some(tree) => papers.file(tree, out),
+                None => papers.may_have_fleet |= out.count() > already,
             }
         }
         papers
@@ -93,7 +95,7 @@ impl Papers {
     }
 }
 
-fn kind_of(tree: &Tree) -> Option<SmolStr> {
+pub(crate) fn kind_of(tree: &Tree) -> Option<SmolStr> {
     let tree::Value::Map(entries) = &tree.value else {
         return None;
     };

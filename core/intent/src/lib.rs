@@ -16,6 +16,7 @@ mod refusal;
 mod tenant;
 mod terms;
 mod tree;
+mod written;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use model::{Consent, Fleet, Job, JobName, Permit, Tenant, TenantName};
 
 pub use problem::Problem;
 pub use refusal::{Place, Refusal};
+pub use written::{Key, Written, load_written, written};
 
 use document::Papers;
 use refusal::Refusals;
@@ -55,13 +57,20 @@ pub struct Source<'a> {
 /// Reads all documents together: they may refer to each other across files, in any order.
 /// The refusals are all that one run can find, in the order of files and places.
 pub fn load(sources: &[Source<'_>]) -> Result<Intent, Vec<Refusal>> {
-    let mut out = Refusals::new(sources);
-    let papers = Papers::read(sources, &mut out);
-    let fleet = fleet::read(&papers, &mut out);
-    let guardrails = guardrail::read(&papers, &mut out);
-    let tenants = tenant::read(&papers, fleet.as_ref(), &guardrails, &mut out);
-    let jobs = job::read(&papers, fleet.as_ref(), &tenants, &mut out);
-    let (consents, pending) = permit::read(&papers, &guardrails, &jobs, &mut out);
+    let mut out = Refusals::new(sources.iter().map(|source| source.file.to_owned()));
+    let chunks = (0..).zip(sources).flat_map(|(file, source)| {
+        tree::chunks(source.text).into_iter().map(move |chunk| (file, chunk))
+    });
+    let papers = Papers::read(chunks, &mut out);
+    understand(&papers, out)
+}
+
+fn understand(papers: &Papers, mut out: Refusals) -> Result<Intent, Vec<Refusal>> {
+    let fleet = fleet::read(papers, &mut out);
+    let guardrails = guardrail::read(papers, &mut out);
+    let tenants = tenant::read(papers, fleet.as_ref(), &guardrails, &mut out);
+    let jobs = job::read(papers, fleet.as_ref(), &tenants, &mut out);
+    let (consents, pending) = permit::read(papers, &guardrails, &jobs, &mut out);
     match fleet {
         Some(fleet) if out.is_empty() => Ok(Intent {
             fleet: Arc::new(fleet),

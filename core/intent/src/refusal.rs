@@ -2,9 +2,9 @@ use std::fmt;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use crate::Problem;
 use crate::near::Nearest;
 use crate::tree::Pos;
-use crate::{Problem, Source};
 
 /// One reason why the documents are not accepted, and where.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -80,12 +80,10 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    pub(crate) fn new(sources: &[Source<'_>]) -> Self {
-        Self {
-            files: sources.iter().map(|source| source.file.to_owned()).collect(),
-            found: Vec::new(),
-            nearest: Nearest::default(),
-        }
+    /// About these files, in the order of their numbers.
+    pub(crate) fn new(files: impl IntoIterator<Item = String>) -> Self {
+        let files = files.into_iter().collect();
+        Self { files, found: Vec::new(), nearest: Nearest::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -23,6 +23,10 @@ pub enum Contradiction {
     TenantUnknown(TenantName),
     #[error("the tenant of job {0} was freed before the job")]
     TenantHasJobs(JobName),
+    #[error("tenant {tenant} got number {number} back, which does not rest")]
+    TenantNotResting { tenant: TenantName, number: u16 },
+    #[error("job {job} got back what it had with tag {tag}, which does not rest")]
+    JobNotResting { job: JobName, tag: u16 },
     #[error("job {0} was leased and is leased")]
     JobTwice(JobName),
     #[error("job {0} was leased without any interface or device")]

@@ -111,6 +111,18 @@ impl Ledger {
         &self.seen
     }
 
+    /// The devices that something freed waits for, each with the last generation it must be seen at.
+    #[must_use]
+    pub fn awaited(&self) -> BTreeMap<&Name, Generation> {
+        let rests = self.rests.iter().flat_map(|rest| &rest.waits);
+        let mut awaited: BTreeMap<&Name, Generation> = BTreeMap::new();
+        for (device, &generation) in rests.chain(self.lingering.values().flatten()) {
+            let last = awaited.entry(device).or_insert(generation);
+            *last = generation.max(*last);
+        }
+        awaited
+    }
+
     /// Adds one record and says what ended its rest by it.
     pub(crate) fn enter(&mut self, record: &Record) -> Result<Vec<Finished>, Contradiction> {
         match record {
@@ -125,6 +137,8 @@ impl Ledger {
                 self.class_job(job, *class, *ceiling, *capacity)?;
             }
             Record::JobFreed { job } => self.free_job(job)?,
+            Record::TenantRestored { tenant, number } => self.restore_tenant(tenant, *number)?,
+            Record::JobRestored { job, tag } => return self.restore_job(job, tag.get()),
             Record::ConsentOpened { client, provider, service } => self.open(Consent {
                 client: client.clone(),
                 provider: provider.clone(),
@@ -186,7 +200,6 @@ impl Ledger {
 
     fn lease_job(&mut self, job: &JobName, lease: &Lease) -> Result<Vec<Finished>, Contradiction> {
         self.may_lease(job, lease)?;
-        let mut over = Vec::new();
         self.tags.take(lease.tag.get());
         if let Some(pkey) = lease.keys.pkey {
             self.pkeys.take(pkey);
@@ -197,6 +210,14 @@ impl Ledger {
             let vlans = self.vlans.entry(at.device.clone()).or_default();
             vlans.take(at.vlan.get());
         }
+        let over = self.sit_down(job, lease);
+        Ok(self.finish(over))
+    }
+
+    /// Gives a job its interfaces and counts its GPUs. What it had there itself before rests no
+    /// longer on that node.
+    fn sit_down(&mut self, job: &JobName, lease: &Lease) -> Vec<(RestId, Rest)> {
+        let mut over = Vec::new();
         for (node, nics) in by_node(&lease.seats) {
             let held = self.seats.entry(node.clone()).or_default();
             let mut rests = BTreeSet::new();
@@ -213,7 +234,7 @@ impl Ledger {
             *self.gpus.entry(tenant).or_default() += u64::from(lease.gpus);
         }
         self.jobs.insert(job.clone(), lease.clone());
-        Ok(self.finish(over))
+        over
     }
 
     fn may_lease(&self, job: &JobName, lease: &Lease) -> Result<(), Contradiction> {
@@ -332,6 +353,38 @@ impl Ledger {
         let what = Resting::Job { job: job.clone(), lease };
         self.rests.begin(what, self.generation, waits);
         Ok(())
+    }
+
+    fn restore_tenant(&mut self, tenant: &TenantName, number: u16) -> Result<(), Contradiction> {
+        if self.tenants.contains_key(tenant) {
+            return Err(Contradiction::TenantTwice(tenant.clone()));
+        }
+        let Some(id) = self.rests.of_number(tenant, number) else {
+            return Err(Contradiction::TenantNotResting { tenant: tenant.clone(), number });
+        };
+        self.rests.end(id);
+        self.resting_numbers -= 1;
+        self.tenants.insert(tenant.clone(), number);
+        Ok(())
+    }
+
+    /// Nobody else could have had any of it: it never ceased to rest.
+    fn restore_job(&mut self, job: &JobName, tag: u16) -> Result<Vec<Finished>, Contradiction> {
+        if !self.tenants.contains_key(&job.tenant) {
+            return Err(Contradiction::TenantUnknown(job.tenant.clone()));
+        }
+        if self.jobs.contains_key(job) {
+            return Err(Contradiction::JobTwice(job.clone()));
+        }
+        let id = self.rests_of(job).find(|(_, lease)| lease.tag.get() == tag).map(|(id, _)| id);
+        let not_resting = || Contradiction::JobNotResting { job: job.clone(), tag };
+        let lease = id.and_then(|id| self.rests.lease_of(id)).ok_or_else(not_resting)?.clone();
+        self.may_seat(job, &lease)?;
+        let rest = id.and_then(|id| self.rests.end(id)).ok_or_else(not_resting)?;
+        self.resting_tags -= 1;
+        self.lingering.entry(job.clone()).or_default().extend(rest.waits);
+        let over = self.sit_down(job, &lease);
+        Ok(self.finish(over))
     }
 
     fn open(&mut self, consent: Consent) -> Result<(), Contradiction> {
@@ -531,6 +584,11 @@ impl Ledger {
     ) -> impl Iterator<Item = &'a JobName> {
         let from = self.jobs.range(first_of(tenant)..);
         from.map(|(job, _)| job).take_while(move |job| job.tenant == *tenant)
+    }
+
+    /// Whether this number of a tenant rests.
+    pub(crate) fn rests_number(&self, tenant: &TenantName, number: u16) -> bool {
+        self.rests.of_number(tenant, number).is_some()
     }
 
     pub(crate) const fn pasts(&self) -> &Pasts {

@@ -18,6 +18,7 @@ mod blocks;
 mod contradiction;
 mod diff;
 mod follow;
+mod go_back;
 mod layers;
 mod ledger;
 mod meet;
@@ -43,6 +44,7 @@ use intent::Intent;
 
 pub use contradiction::Contradiction;
 pub use diff::{Change, ConsentLine, Diff, JobLine, Sign, TenantLine, diff};
+pub use go_back::go_back;
 pub use ledger::Ledger;
 pub use planner::Planner;
 pub use promise::Overpromise;

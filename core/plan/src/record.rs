@@ -55,6 +55,21 @@ pub enum Record {
         /// The job.
         job: JobName,
     },
+    /// A tenant that gave its number up has it again: what took it away was never confirmed.
+    TenantRestored {
+        /// The tenant.
+        tenant: TenantName,
+        /// The number it had then.
+        number: u16,
+    },
+    /// A job has again what it gave up last: what took it away was never confirmed.
+    JobRestored {
+        /// The job.
+        job: JobName,
+        /// The tag it had then.
+        #[serde(with = "as_number::tag")]
+        tag: Tag,
+    },
     /// Two jobs may meet at a service from now on.
     ConsentOpened {
         /// Who asks.

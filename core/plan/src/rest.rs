@@ -121,6 +121,31 @@ impl Rests {
         all
     }
 
+    /// What rests of a tenant with this number.
+    pub(crate) fn of_number(&self, of: &TenantName, wanted: u16) -> Option<RestId> {
+        let is_it = |what: &Resting| match what {
+            Resting::Tenant { tenant, number } => tenant == of && *number == wanted,
+            Resting::Job { .. } => false,
+        };
+        self.rests.iter().find(|(_, rest)| is_it(&rest.what)).map(|(id, _)| *id)
+    }
+
+    pub(crate) fn lease_of(&self, id: RestId) -> Option<&Lease> {
+        match &self.rests.get(&id)?.what {
+            Resting::Job { lease, .. } => Some(lease),
+            Resting::Tenant { .. } => None,
+        }
+    }
+
+    /// Ends a rest before its time: whoever had it has it again.
+    pub(crate) fn end(&mut self, id: RestId) -> Option<Rest> {
+        for waiting in self.by_device.values_mut() {
+            waiting.remove(&id);
+        }
+        self.by_device.retain(|_, waiting| !waiting.is_empty());
+        self.take(id).map(|(_, rest)| rest)
+    }
+
     /// The name of what rests next.
     pub(crate) const fn next_id(&self) -> RestId {
         RestId(self.last + 1)

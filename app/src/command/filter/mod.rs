@@ -74,6 +74,10 @@ impl Filter {
         }
     }
 
+    pub(super) const fn is_endless(&self) -> bool {
+        matches!(self, Self::Drops(drops) if drops.follow)
+    }
+
     pub(super) const fn format(&self) -> Format {
         match self {
             Self::Attach(attach) => attach.output.format,

@@ -174,7 +174,7 @@ fn a_record_nobody_knows_is_an_error() {
         .map(|line| format!("{}\n", serde_json::from_str::<Record>(line).unwrap_err()))
         .collect();
     expect![[r#"
-        unknown variant `forgotten`, expected one of `planned`, `tenant-leased`, `tenant-freed`, `job-leased`, `job-classed`, `job-freed`, `consent-opened`, `consent-ended`, `scrubbed`, `seen` at line 1 column 12
+        unknown variant `forgotten`, expected one of `planned`, `tenant-leased`, `tenant-freed`, `job-leased`, `job-classed`, `job-freed`, `tenant-restored`, `job-restored`, `consent-opened`, `consent-ended`, `scrubbed`, `seen` at line 1 column 12
         unknown field `by`, expected `device` or `generation` at line 1 column 46
         `Leaf 1` is no name: use lower-case letters, digits and inner hyphens, at most 63 (a tenant path at most 5 levels deep) at line 1 column 26
         a bandwidth is a whole number with its unit: bps, kbps, Mbps, Gbps or Tbps at line 1 column 82
