@@ -5,16 +5,21 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use control::{Draft, Request};
 use intent::{Intent, Source};
+use plan::Ledger;
 
 use crate::ending::Stop;
+use crate::state::State;
+use crate::words::{DIM, note, plural, some};
 
 /// Which documents.
 #[derive(Args)]
 pub(crate) struct Documents {
     /// Documents in YAML or JSON: files, folders (all *.yaml, *.yml and *.json inside, at any
     /// depth), or `-` for the standard input
-    #[arg(value_name = "FILES", required = true)]
+    /// Beside what the log holds already; without any, just that.
+    #[arg(value_name = "FILES")]
     files: Vec<PathBuf>,
 }
 
@@ -38,15 +43,51 @@ impl Documents {
         Self { files }
     }
 
-    /// Reads and checks all of them together.
-    pub(crate) fn load(&self) -> Result<Intent, Stop> {
+    /// Whether there are any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// All of them as a request: beside those that stand, or in place of all of them.
+    pub(crate) fn request(&self, prune: bool) -> Result<Request, Stop> {
         let mut papers = Vec::new();
         for path in &self.files {
             gather(path, &mut papers)?;
         }
+        self.tell(&papers);
         let sources: Vec<Source<'_>> =
             papers.iter().map(|paper| Source { file: &paper.file, text: &paper.text }).collect();
-        intent::load(&sources).map_err(Stop::documents)
+        Ok(Request { prune, ..Request::put(&sources) })
+    }
+
+    /// What is asked for with them, on top of what the log holds.
+    pub(crate) fn draft(&self, state: &State) -> Result<Draft, Stop> {
+        let request = self.request(false)?;
+        state.look()?.draft(&request).map_err(Stop::no_draft)
+    }
+
+    /// The same, checked and not planned.
+    pub(crate) fn asked(&self, state: &State) -> Result<(Intent, Ledger), Stop> {
+        let request = self.request(false)?;
+        let journal = state.look()?;
+        let intent = journal.asked(&request).map_err(Stop::no_draft)?;
+        Ok((intent, journal.state().ledger().clone()))
+    }
+
+    /// These alone, whatever the log holds.
+    pub(crate) fn alone(&self) -> Result<Intent, Stop> {
+        let documents = self.request(false)?.put;
+        intent::load_written(&documents.iter().collect::<Vec<_>>()).map_err(Stop::documents)
+    }
+
+    /// Whoever names a folder is told what was found in it.
+    fn tell(&self, papers: &[Paper]) {
+        const MOST: usize = 6;
+        if self.files.iter().any(|path| path.is_dir()) {
+            let files = papers.iter().map(|paper| &paper.file);
+            let count = plural(papers.len(), "file");
+            note(format_args!("{DIM}Read {count}: {}.{DIM:#}", some(files, MOST)));
+        }
     }
 }
 

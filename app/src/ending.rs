@@ -4,6 +4,8 @@ use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
+use control::NoDraft;
+use intent::Key;
 use serde::Serialize;
 
 use crate::is_broken_pipe;
@@ -56,6 +58,33 @@ impl<E: Error + 'static> From<E> for Stop {
 }
 
 impl Stop {
+    /// There is nothing to plan.
+    pub(crate) fn no_draft(none: NoDraft) -> Self {
+        match none {
+            NoDraft::Documents(refusals) => Self::documents(refusals),
+            NoDraft::Plan(refusals) => Self::plan(refusals),
+            NoDraft::NotThere(keys) => Self::Refused(keys.iter().map(not_there).collect()),
+            NoDraft::Nothing => Self::argument(
+                "nothing-asked",
+                "nobody asked for anything yet: the log holds no documents".into(),
+                "name the files or folders with your documents; `--state DIR` names another log",
+            ),
+            NoDraft::Journal(error) => error.into(),
+        }
+    }
+}
+
+/// What was to be taken away.
+fn not_there(key: &Key) -> Refusal {
+    Refusal {
+        code: "not-there",
+        place: None,
+        problem: format!("{key} is not among the documents"),
+        remedy: "`bulkhead get` lists them".into(),
+    }
+}
+
+impl Stop {
     /// The documents are not accepted.
     pub(crate) fn documents(refusals: Vec<intent::Refusal>) -> Self {
         let refusals = refusals.into_iter().map(|refusal| Refusal {
@@ -93,11 +122,22 @@ impl Stop {
             }
             Self::Broken(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
             Self::Broken(error) => {
-                tell_chain(&*error);
+                if format != Format::Text {
+                    let broken = Broken { broken: chain(&*error) };
+                    // Nobody is left to be told when this cannot be printed.
+                    let _ = words::data(out, format, &broken);
+                    let _ = out.flush();
+                }
+                words::aside(format_args!("{BAD}Broken{BAD:#}: {}", chain(&*error)));
                 ExitCode::from(2)
             }
         }
     }
+}
+
+#[derive(Serialize)]
+struct Broken {
+    broken: String,
 }
 
 #[derive(Serialize)]
@@ -122,16 +162,22 @@ fn tell_refusals(refusals: &[Refusal]) {
     words::aside(format_args!("{BAD}Refused{BAD:#}: {count}, and nothing was done."));
 }
 
-/// A whole sentence, wherever it comes from.
+/// A whole sentence, wherever it comes from. A name at its beginning keeps its letters, so that one
+/// can search for it.
 fn sentence(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_word = first.bytes().all(|byte| byte.is_ascii_lowercase() || b",':".contains(&byte));
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    if !is_word {
+        return format!("{text}{end}");
+    }
     let mut letters = text.chars();
     let first = letters.next().map(char::to_uppercase);
-    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
     first.into_iter().flatten().chain(letters).chain(end.chars()).collect()
 }
 
 /// Each error says only its own part, so the chain is a sentence.
-fn tell_chain(error: &dyn Error) {
+fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -139,5 +185,5 @@ fn tell_chain(error: &dyn Error) {
         text.push_str(&cause.to_string());
         next = cause.source();
     }
-    words::aside(format_args!("{BAD}Broken{BAD:#}: {text}"));
+    text
 }

@@ -6,10 +6,10 @@
 mod command;
 mod demo;
 mod documents;
-mod draft;
 mod ending;
 mod evidence;
 mod outlet;
+mod runtime;
 mod span;
 mod standing;
 mod state;
@@ -67,6 +67,7 @@ fn main() -> ExitCode {
     };
     choose_colours(arguments.color);
     let format = arguments.command.format();
+    words::answer_as(format);
     let stdout = Outlet::new(anstream::stdout().lock(), arguments.command.is_endless());
     let mut out = BufWriter::new(stdout);
     let ended = arguments.command.run(&mut out);

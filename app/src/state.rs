@@ -1,15 +1,13 @@
 //! The folder where the log is, and the simulated devices.
 
-use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use model::Fleet;
-use plan::{Contradiction, Ledger};
-use sim::Folder;
-use store::Log;
+use control::{Control, Journal, Who};
+use model::{Fleet, Timestamp};
+use store::Folder;
 
 use crate::ending::Stop;
 use crate::words::{NOTE, aside, plural};
@@ -22,66 +20,44 @@ pub(crate) struct State {
     folder: PathBuf,
 }
 
-/// The folder cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot make the folder {}", path.display())]
-struct NoFolder {
-    path: PathBuf,
-    source: io::Error,
-}
-
-/// The log says what cannot have happened.
-#[derive(Debug, thiserror::Error)]
-#[error("the log {} contradicts itself", path.display())]
-struct Inconsistent {
-    path: PathBuf,
-    source: Contradiction,
-}
-
 impl State {
-    /// The sum of what happened so far. Looking leaves nothing behind.
-    pub(crate) fn ledger(&self) -> Result<Ledger, Stop> {
-        let is_there = self.log_path().try_exists().unwrap_or(true);
-        if !is_there {
-            return Ok(Ledger::default());
-        }
-        self.sum(&self.open_log()?)
+    /// What happened so far. Looking writes nothing, takes no lock, and needs no right to write.
+    pub(crate) fn look(&self) -> Result<Journal<Folder>, Stop> {
+        Ok(Journal::open(Folder::open(&self.folder)?)?)
     }
 
-    /// The log and the sum of it. Nobody else can write as long as the log is open.
-    pub(crate) fn log(&self) -> Result<(Log, Ledger), Stop> {
-        fs::create_dir_all(&self.folder)
-            .map_err(|source| NoFolder { path: self.folder.clone(), source })?;
-        let log = self.open_log()?;
-        let ledger = self.sum(&log)?;
-        Ok((log, ledger))
+    /// The controller of this log, to change something.
+    pub(crate) fn control(&self, command: &str) -> Result<Control<Folder>, Stop> {
+        let store = Folder::open(&self.folder)?;
+        if let Some(torn) = store.torn()? {
+            let bytes = plural(usize::try_from(torn.bytes).unwrap_or(usize::MAX), "byte");
+            aside(format_args!(
+                "{NOTE}A crash left {bytes} after record {} of the log; they are cut off.{NOTE:#}",
+                torn.after
+            ));
+        }
+        Ok(Control::open(store, who(command))?)
     }
 
     /// The simulated devices.
-    pub(crate) fn devices(&self, fleet: &Arc<Fleet>) -> Folder {
-        Folder::new(Arc::clone(fleet), self.folder.join("sim"))
+    pub(crate) fn devices(&self, fleet: &Arc<Fleet>) -> sim::Folder {
+        sim::Folder::new(Arc::clone(fleet), self.folder.join("sim"))
     }
+}
 
-    fn open_log(&self) -> Result<Log, Stop> {
-        let log = Log::open(self.log_path())?;
-        if let Some(cut) = log.cut() {
-            let bytes = plural(cut.bytes, "byte");
-            aside(format_args!(
-                "{NOTE}A crash left {bytes} of an unfinished batch at line {} of the log; they were \
-                 cut off.{NOTE:#}",
-                cut.line
-            ));
-        }
-        Ok(log)
+/// Whoever is at the keyboard, as far as the machine says.
+pub(crate) fn who(command: &str) -> Who {
+    let names = ["SUDO_USER", "USER", "LOGNAME"].into_iter();
+    let name = names.filter_map(|name| std::env::var(name).ok()).find(|name| !name.is_empty());
+    Who {
+        actor: name.unwrap_or_else(|| "unknown".into()).into(),
+        source: format!("bulkhead {command}").into(),
+        request: None,
     }
+}
 
-    fn sum(&self, log: &Log) -> Result<Ledger, Stop> {
-        let sum = Ledger::replay(log.records())
-            .map_err(|source| Inconsistent { path: self.log_path(), source })?;
-        Ok(sum)
-    }
-
-    fn log_path(&self) -> PathBuf {
-        self.folder.join("log")
-    }
+/// What time it is.
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use clap::builder::Styles;
@@ -62,6 +63,21 @@ pub(crate) fn data(out: &mut dyn Write, format: Format, value: &impl Serialize) 
         }
     };
     writeln!(out, "{}", text.trim_end())
+}
+
+/// Whether the answer is for programs, which are told nothing beside it.
+static FOR_PROGRAMS: AtomicBool = AtomicBool::new(false);
+
+/// Says once how the answer is written.
+pub(crate) fn answer_as(format: Format) {
+    FOR_PROGRAMS.store(format != Format::Text, Ordering::Relaxed);
+}
+
+/// Says something to people that programs need not know.
+pub(crate) fn note(line: impl fmt::Display) {
+    if !FOR_PROGRAMS.load(Ordering::Relaxed) {
+        aside(line);
+    }
 }
 
 /// Says something beside the answer, on the standard error.

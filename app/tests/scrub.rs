@@ -24,7 +24,8 @@ fn write(desk: &Desk, jobs: &[(&str, &str)]) {
 #[test]
 fn a_node_goes_to_another_tenant_only_with_evidence() {
     let desk = Desk::new("scrub");
-    let apply = |code: i32| desk.run(&["apply", "hall.yaml", "--to", "sim"]).ends(code);
+    let apply =
+        |code: i32| desk.run(&["apply", "hall.yaml", "--to", "sim", "--prune", "--yes"]).ends(code);
     assert_eq!(desk.run(&["scrub"]).ends(0).out, "Nothing waits to be scrubbed.\n");
     write(&desk, &[("red", "h1/0, h1/2")]);
     apply(0);

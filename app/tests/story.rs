@@ -167,9 +167,10 @@ fn what_was_freed_rests_until_it_was_seen_gone() {
         let documents = documents.filter(|document| !document.contains("name: infer"));
         documents.collect::<Vec<_>>().join("---\n")
     });
-    let plan = desk.run(&["plan", "."]).ends(0);
+    let plan = desk.run(&["plan", ".", "--prune"]).ends(0);
     plan.says("Freed, and resting until seen gone").says("1 to remove");
-    desk.run(&["apply", ".", "--to", "sim"]).ends(0);
+    desk.run(&["apply", ".", "--to", "sim"]).ends(0).says("Nothing to do");
+    desk.run(&["apply", ".", "--to", "sim", "--prune", "--yes"]).ends(0);
     let plan = desk.run(&["plan", "."]).ends(0).says("No changes");
     assert!(!plan.out.contains("resting"), "{}", plan.out);
 }

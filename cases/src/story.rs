@@ -1,18 +1,18 @@
 //! A folder that tells what happens to some documents, all the way down to the devices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use apply::Outcome;
+use apply::Terms;
+use control::{Committed, Control, Draft, Hurry, NoDraft, Proof, Request, Who, observed};
 use intent::Source;
-use model::{Artifact, DeviceId, Fleet, Owners, Part, PartText};
-use observe::Holds;
-use plan::{Ledger, Next, Record};
+use model::{Artifact, DeviceId, Fleet, Owners, Timestamp};
 use sim::Fabric;
-use verify::{Cleared, Finding, Ground, Meeting, Refused, Said};
+use store::Memory;
+use verify::{Finding, Ground, Meeting, Said};
 
 use crate::Patch;
 
@@ -112,20 +112,25 @@ impl Story {
     /// When the story itself is wrong: a patch does not fit, or a step follows a refused one.
     #[must_use]
     pub fn tell(&self) -> Telling {
+        let who = Who { actor: "story".into(), source: "cases".into(), request: None };
+        let mut control = match Control::open(Memory::new(0), who) {
+            Ok(control) => control,
+            Err(error) => panic!("a log that has not begun is sound: {error}"),
+        };
         let mut stage = Stage::default();
         for (name, step) in &self.steps {
             assert!(!stage.telling.refused, "nothing can follow a refusal");
-            self.play(name, step, &mut stage);
+            self.play(name, step, &mut control, &mut stage);
         }
         if let (Some(patch), Some(act)) = (&self.tamper, &mut stage.last) {
-            act.tamper(patch, &mut stage.telling);
+            act.tamper(patch, &mut control, &mut stage.telling);
         }
         let held = |act: &Act| !act.held().is_empty();
         stage.telling.held = stage.last.as_ref().is_some_and(held);
         stage.telling
     }
 
-    fn play(&self, name: &str, step: &Step, stage: &mut Stage) {
+    fn play(&self, name: &str, step: &Step, control: &mut Control<Memory>, stage: &mut Stage) {
         let prefix = if name.is_empty() { String::new() } else { format!("{name}/") };
         let mut output = |file: &str, text: String| {
             stage.telling.outputs.insert(format!("{prefix}{file}"), text);
@@ -134,22 +139,19 @@ impl Story {
         let documents = self.documents.iter().chain([(&own, &step.documents)]);
         let sources: Vec<Source<'_>> =
             documents.map(|(file, text)| Source { file, text }).collect();
-        let planned =
-            intent::load(&sources).map_err(|refusals| crate::lines(&refusals)).and_then(|intent| {
-                plan::next(&intent, &stage.ledger).map_err(|refusals| with_remedies(&refusals))
-            });
-        let next = match planned {
-            Ok(next) => next,
-            Err(refusals) => {
-                output("refusal", refusals);
+        let draft = match control.journal().draft(&Request::only(&sources)) {
+            Ok(draft) => draft,
+            Err(none) => {
+                output("refusal", refusal(none));
                 stage.telling.refused = true;
                 return;
             }
         };
-        output("plan", format!("{}\n{}", plan::diff(&stage.ledger, &next.plan), next.report));
-        let fleet = Arc::clone(&next.plan.fleet);
-        let owners = next.plan.owners();
-        let mut artifacts = render::all(&next.plan);
+        let plan = &draft.next.plan;
+        output("plan", format!("{}\n{}", plan::diff(draft.ledger(), plan), draft.next.report));
+        let fleet = Arc::clone(&plan.fleet);
+        let owners = plan.owners();
+        let mut artifacts = render::all(plan);
         if let Some(bug) = &self.renderer_bug {
             bug.apply(&fleet, &mut artifacts);
         }
@@ -160,15 +162,14 @@ impl Story {
         let fabric = Fabric::new(Arc::clone(&fleet));
         let last = stage.last.take();
         let fabric = last.map_or(fabric, |act| act.fabric);
-        let mut act = Act { fleet, owners, fabric, cleared: None };
-        match verify::clear(&act.fleet, &act.owners, artifacts) {
-            Ok(cleared) => {
-                output("verdict", act.proved(cleared.artifacts()));
-                act.apply(&cleared, step, &next, &mut stage.ledger);
-                act.cleared = Some(cleared);
+        let mut act = Act { fleet, owners, fabric, committed: None };
+        match draft.prove_texts(artifacts) {
+            Ok(proof) => {
+                output("verdict", act.proved(proof.cleared.artifacts()));
+                act.apply(draft, proof, step, control);
             }
-            Err(Refused { artifacts, findings }) => {
-                output("verdict", act.not_proved(&artifacts, &findings));
+            Err(unproved) => {
+                output("verdict", act.not_proved(&unproved.artifacts, &unproved.findings));
                 stage.telling.refused = true;
             }
         }
@@ -176,11 +177,13 @@ impl Story {
     }
 }
 
+/// Everything that happens in a story happens at once.
+const NOW: Timestamp = Timestamp(0);
+
 /// What goes on from step to step.
 #[derive(Default)]
 struct Stage {
     telling: Telling,
-    ledger: Ledger,
     last: Option<Act>,
 }
 
@@ -190,12 +193,12 @@ struct Act {
     owners: Owners,
     fabric: Fabric,
     /// What the devices were sent.
-    cleared: Option<Cleared>,
+    committed: Option<Committed>,
 }
 
 impl Act {
     /// Writes the plan down, makes devices hold it, and writes down which of them do.
-    fn apply(&mut self, cleared: &Cleared, step: &Step, next: &Next, ledger: &mut Ledger) {
+    fn apply(&mut self, draft: Draft, proof: Proof, step: &Step, control: &mut Control<Memory>) {
         let silent: Vec<DeviceId> = self
             .fleet
             .devices()
@@ -205,56 +208,47 @@ impl Act {
             })
             .collect();
         assert_eq!(silent.len(), step.unreachable.len(), "devices that do not answer exist");
-        silent.iter().for_each(|device| self.fabric.cut(*device));
-        let applied = apply::apply(cleared, &mut self.fabric);
-        silent.iter().for_each(|device| self.fabric.mend(*device));
-        let generation = next.plan.generation;
-        let holds = |device: &DeviceId| {
-            let mut own = applied.receipts.iter().filter(|receipt| receipt.device == *device);
-            own.all(|receipt| matches!(receipt.outcome, Ok(Outcome::Held | Outcome::Unchanged)))
+        let committed = match control.commit(draft, proof, Hurry::default(), NOW) {
+            Ok(committed) => committed,
+            Err(error) => panic!("a log made of memory takes everything: {error}"),
         };
-        let seen = self.fleet.devices().filter(holds).map(|device| Record::Seen {
-            device: self.fleet.device_name(device).clone(),
-            generation,
-        });
-        for record in next.records.iter().cloned().chain(seen) {
-            let kept = ledger.apply(&record);
-            assert!(kept.is_ok(), "the ledger takes what was planned on it: {kept:?}");
+        silent.iter().for_each(|device| self.fabric.cut(*device));
+        self.send(&committed, control);
+        silent.iter().for_each(|device| self.fabric.mend(*device));
+        self.committed = Some(committed);
+    }
+
+    /// Whether every device that was sent something holds it.
+    fn send(&mut self, committed: &Committed, control: &mut Control<Memory>) -> bool {
+        let is_same = |_, desired: &str, held: &str| desired == held;
+        let again = control.differing(&committed.cleared, &self.fabric, is_same);
+        let (terms, nobody) = (Terms::default(), BTreeSet::new());
+        match control.send(committed, &again, &terms, &nobody, &mut self.fabric, NOW) {
+            Ok(applied) => applied.in_force(),
+            Err(error) => panic!("a log made of memory takes everything: {error}"),
         }
     }
 
     /// A hand changes what a device holds. That is found, and gone when the plan is sent again.
-    fn tamper(&mut self, patch: &Patch, telling: &mut Telling) {
+    fn tamper(&mut self, patch: &Patch, control: &mut Control<Memory>, telling: &mut Telling) {
         let mut held = self.held();
         patch.apply(&self.fleet, &mut held);
         self.fabric.load(&held);
         let findings = verify::findings(&self.fleet, &self.owners, &self.held());
         telling.found = !findings.is_empty();
         telling.outputs.insert("found".into(), self.not_proved(&held, &findings));
-        let Some(cleared) = &self.cleared else { return };
-        let applied = apply::apply(cleared, &mut self.fabric);
+        let Some(committed) = self.committed.take() else { return };
+        let is_sent = self.send(&committed, control);
         let left = verify::findings(&self.fleet, &self.owners, &self.held());
-        let repaired = applied.in_force() && left.is_empty();
-        assert!(repaired, "sending the plan again puts every device right");
+        assert!(is_sent && left.is_empty(), "sending the plan again puts every device right");
     }
 
-    /// What the devices hold, as texts without parts.
+    /// What the devices hold, as texts without parts. One that does not answer ends the story.
     fn held(&self) -> Vec<Artifact> {
-        let mut artifacts = Vec::new();
-        for device in self.fleet.devices() {
-            for dialect in self.fleet.read_dialects(device) {
-                if let Ok(Some(held)) = self.fabric.held(device, dialect) {
-                    let parts = vec![PartText { part: Part::Whole, text: held.text }];
-                    artifacts.push(Artifact {
-                        device,
-                        dialect,
-                        generation: held.generation,
-                        parts,
-                    });
-                }
-            }
+        match observed(&self.fleet, &self.fabric) {
+            Ok(held) => held,
+            Err(error) => panic!("every device answers in the end: {error}"),
         }
-        artifacts
     }
 
     /// That all is well, and every place where endpoints can meet.
@@ -315,6 +309,15 @@ fn times(file: &str) -> Option<u32> {
 /// The same documents so many times; `{n}` in them is which time it is.
 fn many(text: &str, times: u32) -> String {
     (1..=times).map(|time| text.replace("{n}", &time.to_string())).collect()
+}
+
+fn refusal(none: NoDraft) -> String {
+    match none {
+        NoDraft::Documents(refusals) => crate::lines(&refusals),
+        NoDraft::Plan(refusals) => with_remedies(&refusals),
+        NoDraft::NotThere(_) | NoDraft::Nothing => panic!("a story asks for something"),
+        NoDraft::Journal(error) => panic!("a log made of memory is sound: {error}"),
+    }
 }
 
 /// Each refusal with its code, and what would help.

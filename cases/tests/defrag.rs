@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apply::Outcome;
+use apply::{Order, Terms};
 use cases::Chance;
 use intent::{Intent, Source};
-use model::{DeviceId, Job, JobName, NicRef, Port, Want};
+use model::{DeviceId, Epoch, Job, JobName, NicRef, Port, Want};
 use plan::place::{Ask, Defrag, Ground, Spot};
 use plan::{Ledger, Plan, Planner, Record};
 use sim::Fabric;
@@ -116,11 +116,10 @@ impl Town {
         let next = plan::next(&self.intent, &self.ledger).unwrap();
         let artifacts = render::all(&next.plan);
         let cleared = verify::clear(&next.plan.fleet, &next.plan.owners(), artifacts).unwrap();
-        let applied = apply::apply(&cleared, &mut self.fabric);
-        for receipt in &applied.receipts {
-            assert!(matches!(receipt.outcome, Ok(Outcome::Held | Outcome::Unchanged)));
-        }
         let generation = next.plan.generation;
+        let orders = Order::all(&cleared, Epoch::default(), generation);
+        let applied = apply::push(&orders, &Terms::default(), &mut self.fabric);
+        assert!(applied.in_force() && applied.is_started);
         let fleet = Arc::clone(&next.plan.fleet);
         let seen = fleet
             .devices()

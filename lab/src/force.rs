@@ -1,12 +1,16 @@
 //! From documents to a plan in force: proved, written down, and only then sent.
 
-use agent::{Address, Authority, Fleet, Wish};
-use plan::{Ledger, Record};
-use store::Log;
+use std::collections::BTreeSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use agent::{Address, Authority, Fleet, Reached};
+use apply::{Outcome, Terms};
+use control::{Control, Hurry, Stopped, Who};
+use model::Timestamp;
 
 use crate::Trouble;
 use crate::folder::Folder;
-use crate::lab::{intended, refused, switches};
+use crate::lab::{request, switches};
 
 /// Makes the lab's authority, and gives every switch an identity of it.
 pub(crate) fn enroll(folder: &Folder, fleet: &model::Fleet) -> Result<(), Trouble> {
@@ -19,33 +23,45 @@ pub(crate) fn enroll(folder: &Folder, fleet: &model::Fleet) -> Result<(), Troubl
     Ok(())
 }
 
-/// Plans what the documents ask for, proves it, and has every agent hold it.
+/// Puts the documents in force: every agent holds its part, and all of them started it.
 pub(crate) fn apply(folder: &Folder) -> Result<(), Trouble> {
-    let intent = intended(folder)?;
     Folder::make(&folder.state())?;
-    let mut log = Log::open(folder.state().join("log"))?;
-    let ledger = Ledger::replay(log.records())?;
-    let next = plan::next(&intent, &ledger).map_err(refused)?;
-    let artifacts = render::all(&next.plan);
-    let cleared = verify::clear(&intent.fleet, &next.plan.owners(), artifacts);
-    let cleared = cleared.map_err(|unproved| {
-        let count = unproved.findings.len();
-        Trouble::Refused(format!("the proof has {count} findings; `bulkhead verify` tells them"))
-    })?;
-    log.append(&next.records).map_err(failed("the log"))?;
-    let agents = Fleet::open(&folder.authority()).map_err(failed("the agents"))?;
-    let pushed = agents.push(&intent.fleet, &cleared, &Wish::default());
-    for receipt in &pushed.applied.receipts {
-        if let Err(error) = &receipt.outcome {
-            let device = intent.fleet.device_name(receipt.device);
-            let said = format!("{device} does not hold {}: {}", receipt.dialect, chain(error));
-            return Err(Trouble::Failed { program: "apply".to_owned(), said });
+    let who = Who { actor: "lab".into(), source: "bulkhead lab up".into(), request: None };
+    let mut control = Control::open(store::Folder::open(folder.state())?, who)?;
+    let request = request(folder)?;
+    let committed = match control.take(&request, Hurry::default(), now()) {
+        Ok(committed) => committed,
+        Err(Stopped::NoDraft(none)) => return Err(none.into()),
+        Err(Stopped::Unproved(_, unproved)) => {
+            let count = unproved.findings.len();
+            let said = format!("the proof has {count} findings; `bulkhead verify` tells them");
+            return Err(Trouble::Refused(said));
         }
+    };
+    let runtime = tokio::runtime::Runtime::new().map_err(failed("the agents"))?;
+    let agents = Fleet::open(&folder.authority(), runtime.handle().clone());
+    let agents = agents.map_err(failed("the agents"))?;
+    let fleet = &committed.draft.intent.fleet;
+    let mut devices = Reached { fleet, agents: &agents };
+    let (terms, nobody) = (Terms::default(), BTreeSet::new());
+    let applied = control.send(&committed, &nobody, &terms, &nobody, &mut devices, now())?;
+    for receipt in &applied.receipts {
+        let said = match &receipt.outcome {
+            Ok(Outcome::Held { .. } | Outcome::Unchanged) => continue,
+            Ok(Outcome::Stale { generation, .. }) => format!("it holds generation {generation}"),
+            Ok(Outcome::Refused { why }) => why.clone(),
+            Err(error) => chain(error),
+        };
+        let device = fleet.device_name(receipt.device);
+        let said = format!("{device} does not hold its part: {said}");
+        return Err(Trouble::Failed { program: "apply".to_owned(), said });
     }
-    let generation = next.plan.generation;
-    let devices = intent.fleet.devices().map(|id| intent.fleet.device_name(id).clone());
-    let seen: Vec<Record> = devices.map(|device| Record::Seen { device, generation }).collect();
-    log.append(&seen).map_err(failed("the log"))
+    Ok(())
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn failed<E: std::error::Error>(program: &'static str) -> impl FnOnce(E) -> Trouble {

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use intent::{Intent, Source};
+use control::{Journal, NoDraft, Request};
+use intent::Source;
 use model::Fleet;
 use nix::sys::signal::Signal;
-use plan::{Ledger, Plan};
+use plan::Plan;
 
 use crate::folder::Folder;
 use crate::probe::Crowd;
@@ -238,34 +239,29 @@ impl Lab {
     }
 }
 
-/// The plan that the documents and the log of a lab lead to.
+/// The plan in force; before anything was asked for, the one that the documents will lead to.
 pub(crate) fn planned(folder: &Folder) -> Result<Plan, Trouble> {
-    let intent = intended(folder)?;
-    let log = folder.state().join("log");
-    let ledger = match log.exists() {
-        true => Ledger::replay(store::Log::open(log)?.records())?,
-        false => Ledger::default(),
+    let journal = Journal::open(store::Folder::open(folder.state())?)?;
+    let draft = match journal.in_force() {
+        Err(NoDraft::Nothing) => journal.draft(&request(folder)?)?,
+        draft => draft?,
     };
-    plan::next(&intent, &ledger).map(|next| next.plan).map_err(refused)
+    Ok(draft.next.plan)
 }
 
-pub(crate) fn intended(folder: &Folder) -> Result<Intent, Trouble> {
+/// The lab's own documents.
+pub(crate) fn request(folder: &Folder) -> Result<Request, Trouble> {
     let documents = folder.documents();
     let entries = fs::read_dir(&documents).map_err(Trouble::file(&documents))?;
     let mut papers = Vec::new();
     for entry in entries.flatten() {
         let text = fs::read_to_string(entry.path()).map_err(Trouble::file(entry.path()))?;
-        papers.push((entry.file_name().to_string_lossy().into_owned(), text));
+        papers.push((entry.path().display().to_string(), text));
     }
     papers.sort();
     let sources: Vec<Source<'_>> =
         papers.iter().map(|(file, text)| Source { file, text }).collect();
-    intent::load(&sources).map_err(refused)
-}
-
-pub(crate) fn refused(refusals: Vec<impl ToString>) -> Trouble {
-    let said: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-    Trouble::Refused(said.join("; "))
+    Ok(Request::put(&sources))
 }
 
 /// Processes first: what they hold ends with them.

@@ -1,6 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use control::NoDraft;
+
 /// Why a lab does not do what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
@@ -60,10 +62,10 @@ pub enum Trouble {
     Refused(String),
     /// The log does not open.
     #[error("the lab's log cannot be read")]
-    Log(#[from] store::OpenError),
-    /// The log says what cannot have happened.
-    #[error("the lab's log contradicts itself")]
-    Inconsistent(#[from] plan::Contradiction),
+    Log(#[from] store::ReadError),
+    /// The log cannot be used.
+    #[error("the lab's log cannot be used")]
+    Journal(#[from] control::JournalError),
     /// It did not become what it should in time.
     #[error("{what} did not happen within {seconds} s: {missing}")]
     Late {
@@ -80,6 +82,23 @@ pub enum Trouble {
     /// A thread inside a namespace ended before its work.
     #[error("the work inside a namespace ended early")]
     Gone,
+}
+
+impl From<NoDraft> for Trouble {
+    fn from(none: NoDraft) -> Self {
+        match none {
+            NoDraft::Documents(refusals) => refused(&refusals),
+            NoDraft::Plan(refusals) => refused(&refusals),
+            NoDraft::NotThere(keys) => refused(&keys),
+            NoDraft::Nothing => Self::Refused("there are none".to_owned()),
+            NoDraft::Journal(error) => error.into(),
+        }
+    }
+}
+
+fn refused(refusals: &[impl ToString]) -> Trouble {
+    let said: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+    Trouble::Refused(said.join("; "))
 }
 
 impl Trouble {

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use model::Name;
 
 use crate::ending::{Ended, Stop};
+use crate::runtime;
 use crate::words::{DIM, GOOD, NAME, NOTE, Table, cell, examples, painted, plural};
 
 /// Say who is who: the local authority of agents and their controller
@@ -165,7 +166,7 @@ impl Rotate {
 impl CaFolder {
     /// The agents that this authority knows.
     pub(super) fn agents(&self) -> Result<Fleet, Stop> {
-        Fleet::open(&self.folder).map_err(|error| match error {
+        Fleet::open(&self.folder, runtime::handle()?).map_err(|error| match error {
             FleetError::Authority(error) => stop(error),
             other => other.into(),
         })

@@ -56,7 +56,8 @@ const SPLIT: [&str; 7] = ["gpus", "used", "resting", "unusable", "stranded", "fr
 
 impl Capacity {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let standing = Standing::new(self.documents.load()?, &self.state.ledger()?)?;
+        let (intent, ledger) = self.documents.asked(&self.state)?;
+        let standing = Standing::new(intent, &ledger)?;
         let waiting = standing.waiting.iter().map(|(job, refusal)| Waiting {
             job: job.to_string(),
             code: refusal.code(),

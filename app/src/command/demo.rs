@@ -1,27 +1,27 @@
 mod layers;
 mod live;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
-use apply::Keeps;
+use apply::Terms;
 use clap::Args;
+use control::{Control, Draft, Hurry, Request, Stopped, observed};
 use model::{Artifact, DeviceId, Dialect, JobName, Part, Port, Protocol, Service};
 use observe::{Held, Holds};
-use plan::Ledger;
 use sim::{Fabric, Frame, Talk, To};
+use store::Memory;
 use verify::Finding;
 
-use super::apply::{seen, write_receipts};
 use super::fleet::FleetView;
 use super::plan::write as write_plan;
-use super::verify::held;
+use super::sending::write_receipts;
 use super::why::Pair;
 use crate::demo::DOCUMENTS;
-use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
 use crate::evidence::{Extent, Texts};
+use crate::state::{now, who};
 use crate::words::{
     BAD, Cell, DIM, GOOD, HEAD, NAME, Table, cell, examples, painted, plural, wrapped,
 };
@@ -70,6 +70,7 @@ const SSH: Service = Service { protocol: Protocol::Tcp, port: 22 };
 struct Stage<'o> {
     out: &'o mut dyn Write,
     step: u32,
+    control: Control<Memory>,
     draft: Draft,
     fabric: Fabric,
 }
@@ -83,9 +84,10 @@ struct Actor {
 
 impl<'o> Stage<'o> {
     fn set(out: &'o mut dyn Write) -> Result<Self, Stop> {
-        let intent = intent::load(&DOCUMENTS).map_err(Stop::documents)?;
-        let fabric = Fabric::new(intent.fleet.clone());
-        Ok(Self { out, step: 0, draft: Draft::over(intent, Ledger::default())?, fabric })
+        let control = Control::open(Memory::new(0), who("demo"))?;
+        let draft = control.journal().draft(&Request::put(&DOCUMENTS)).map_err(Stop::no_draft)?;
+        let fabric = Fabric::new(draft.intent.fleet.clone());
+        Ok(Self { out, step: 0, control, draft, fabric })
     }
 
     fn show_fleet(&mut self) -> Result<(), Stop> {
@@ -127,7 +129,7 @@ impl<'o> Stage<'o> {
 
     fn peek(&mut self, place: &str, dialect: Dialect) -> Result<(), Stop> {
         const MOST: usize = 7;
-        let device = self.draft.device(place)?;
+        let device = self.device(place);
         let Ok(job) = SHOWN_JOB.parse() else {
             unreachable!("the shown job has a name");
         };
@@ -182,24 +184,22 @@ impl<'o> Stage<'o> {
         self.apply()
     }
 
-    /// Proves, writes down and sends the draft; then plans anew on top of it.
+    /// Asks for the documents, and sends them to whoever holds something else.
     fn apply(&mut self) -> Result<(), Stop> {
-        let next = &self.draft.next;
-        let (owners, artifacts) = (next.plan.owners(), render::all(&next.plan));
-        let Ok(cleared) = verify::clear(&next.plan.fleet, &owners, artifacts) else {
-            unreachable!("the demonstration's own plan is sound");
+        let request = Request::put(&DOCUMENTS);
+        let committed = match self.control.take(&request, Hurry::default(), now()) {
+            Ok(committed) => committed,
+            Err(Stopped::NoDraft(none)) => return Err(Stop::no_draft(none)),
+            Err(Stopped::Unproved(..)) => unreachable!("the demonstration's own plan is sound"),
         };
-        let generation = next.plan.generation;
-        let mut ledger = self.draft.ledger.clone();
-        for record in &next.records {
-            ledger.apply(record)?;
-        }
-        let applied = apply::apply(&cleared, &mut self.fabric);
-        for record in seen(&next.plan.fleet, &applied, &ledger, generation) {
-            ledger.apply(&record)?;
-        }
-        write_receipts(&next.plan.fleet, &applied, generation, self.out)?;
-        self.draft = Draft::over(self.draft.intent.clone(), ledger)?;
+        let is_same = |_, desired: &str, held: &str| desired == held;
+        let again = self.control.differing(&committed.cleared, &self.fabric, is_same);
+        let (terms, without) = (Terms::default(), BTreeSet::new());
+        let fabric = &mut self.fabric;
+        let applied = self.control.send(&committed, &again, &terms, &without, fabric, now())?;
+        let generation = self.control.journal().state().ledger().generation();
+        write_receipts(&committed, &applied, generation, self.out)?;
+        self.draft = self.control.journal().in_force().map_err(Stop::no_draft)?;
         Ok(())
     }
 
@@ -278,7 +278,7 @@ impl<'o> Stage<'o> {
         )?;
         self.tamper()?;
         writeln!(self.out)?;
-        let artifacts = held(&self.draft.intent.fleet, &self.fabric)?;
+        let artifacts = observed(&self.draft.intent.fleet, &self.fabric)?;
         self.judge(&artifacts)?;
         writeln!(self.out)?;
         writeln!(self.out, "The simulator, which knows nothing of the verifier, agrees:")?;
@@ -303,7 +303,7 @@ impl<'o> Stage<'o> {
         *line = format!("  switchport access vlan {into}");
         writeln!(self.out, "  {GOOD}+{line}{GOOD:#}")?;
         let changed = Held { text: lines.join("\n") + "\n", ..held };
-        self.fabric.hold(device, Dialect::Nxos, changed)?;
+        self.fabric.load_text(device, Dialect::Nxos, changed);
         Ok(())
     }
 
@@ -339,7 +339,7 @@ impl<'o> Stage<'o> {
              the devices hold now is proved once more.",
         )?;
         self.apply()?;
-        let artifacts = held(&self.draft.intent.fleet, &self.fabric)?;
+        let artifacts = observed(&self.draft.intent.fleet, &self.fabric)?;
         self.judge(&artifacts)?;
         self.show_flood()
     }
@@ -372,6 +372,13 @@ impl<'o> Stage<'o> {
         }
         writeln!(self.out)?;
         self.out.flush()
+    }
+
+    fn device(&self, name: &str) -> DeviceId {
+        match self.draft.device(name) {
+            Some(device) => device,
+            None => unreachable!("the demonstration's own devices exist"),
+        }
     }
 
     fn actor(&self, name: &str) -> Actor {

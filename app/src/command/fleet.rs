@@ -134,7 +134,7 @@ impl Generate {
 
 impl Show {
     fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let intent = self.documents.load()?;
+        let intent = self.documents.alone()?;
         let view = FleetView::of(&intent.fleet);
         match self.output.format {
             Format::Text if self.devices => view.write_devices(out)?,

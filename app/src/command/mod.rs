@@ -10,12 +10,14 @@ mod demo;
 mod discover;
 mod filter;
 mod fleet;
+mod history;
 mod lab;
 mod place;
 mod plan;
 mod read;
 mod render;
 mod scrub;
+mod sending;
 mod test;
 mod verify;
 mod watch;
@@ -42,6 +44,9 @@ pub(crate) enum Command {
     Read(read::Read),
     Verify(verify::Verify),
     Apply(apply::Apply),
+    Delete(apply::Delete),
+    History(history::History),
+    Rollback(history::Rollback),
     Scrub(scrub::Scrub),
     Watch(watch::Watch),
     Why(why::Why),
@@ -80,6 +85,9 @@ impl Command {
             Self::Read(read) => read.run(out),
             Self::Verify(verify) => verify.run(out),
             Self::Apply(apply) => apply.run(out),
+            Self::Delete(delete) => delete.run(out),
+            Self::History(history) => history.run(out),
+            Self::Rollback(rollback) => rollback.run(out),
             Self::Scrub(scrub) => scrub.run(out),
             Self::Watch(watch) => watch.run(out),
             Self::Why(why) => why.run(out),
@@ -113,7 +121,10 @@ impl Command {
             Self::Discover(discover) => discover.output.format,
             Self::Read(read) => read.output.format,
             Self::Verify(verify) => verify.output.format,
-            Self::Apply(apply) => apply.output.format,
+            Self::Apply(apply) => apply.sending.output.format,
+            Self::Delete(delete) => delete.sending.output.format,
+            Self::History(history) => history.output.format,
+            Self::Rollback(rollback) => rollback.sending.output.format,
             Self::Scrub(scrub) => scrub.output.format,
             Self::Watch(watch) => watch.output.format,
             Self::Why(why) => why.output.format,

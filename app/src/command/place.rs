@@ -86,9 +86,8 @@ struct Tale {
 
 impl Place {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let intent = self.documents.load()?;
+        let (intent, ledger) = self.documents.asked(&self.state)?;
         let job = self.wanted.job(&intent)?;
-        let ledger = self.state.ledger()?;
         let standing = Standing::new(intent, &ledger)?;
         let ground = standing.ground();
         let view = |spot| SpotView::of(ground, &standing.intent.fleet, spot);

@@ -3,6 +3,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use clap::Args;
+use control::Draft;
 use model::Name;
 use observe::Holds;
 use plan::{Change, Coverage, Diff, JobLine, Report, Sign};
@@ -10,7 +11,6 @@ use serde::Serialize;
 
 use super::Output;
 use crate::documents::Documents;
-use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
 use crate::state::State;
 use crate::words::{
@@ -31,6 +31,9 @@ use crate::words::{
 pub(crate) struct Plan {
     #[command(flatten)]
     documents: Documents,
+    /// As if every document that is not among these were taken away
+    #[arg(long)]
+    prune: bool,
     #[command(flatten)]
     state: State,
     #[command(flatten)]
@@ -48,13 +51,14 @@ struct Answer<'a, P: Serialize> {
 
 impl Plan {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let draft = Draft::new(&self.documents, &self.state)?;
+        let request = self.documents.request(self.prune)?;
+        let draft = self.state.look()?.draft(&request).map_err(Stop::no_draft)?;
         let stale = stale(&draft, &self.state)?;
         if self.output.format == Format::Text {
             write(&draft, &stale, out)?;
         } else {
             let answer = Answer {
-                changes: &plan::diff(&draft.ledger, &draft.next.plan),
+                changes: &plan::diff(draft.ledger(), &draft.next.plan),
                 touched: draft.touched().into_iter().collect(),
                 stale,
                 report: &draft.next.report,
@@ -83,7 +87,7 @@ fn stale(draft: &Draft, state: &State) -> Result<Vec<Name>, Stop> {
 
 /// What changes, where packets are judged, what waits, and a summary.
 pub(super) fn write(draft: &Draft, stale: &[Name], out: &mut dyn Write) -> io::Result<()> {
-    let diff = plan::diff(&draft.ledger, &draft.next.plan);
+    let diff = plan::diff(draft.ledger(), &draft.next.plan);
     write_changes(&diff, out)?;
     write_report(&draft.next.report, out)?;
     write_summary(draft, &diff, stale, out)
@@ -260,7 +264,7 @@ fn write_summary(
     stale: &[Name],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (before, after) = (draft.ledger.generation(), draft.next.plan.generation);
+    let (before, after) = (draft.ledger().generation(), draft.next.plan.generation);
     if draft.repeats() && !stale.is_empty() {
         let devices = plural(stale.len(), "device");
         return writeln!(

@@ -3,10 +3,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use control::Draft;
 use model::{Artifact, Dialect};
 
 use crate::documents::Documents;
-use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
 use crate::state::State;
 use crate::words::{HEAD, examples, plural};
@@ -50,7 +50,7 @@ pub(super) struct Unwritable {
 
 impl Render {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let draft = Draft::new(&self.documents, &self.state)?;
+        let draft = self.documents.draft(&self.state)?;
         if let Some(tenant) = &self.vcluster {
             write!(out, "{}", vcluster(&draft, tenant)?)?;
             return Ok(Ended::Done);
@@ -70,7 +70,7 @@ impl Render {
 
     fn chosen(&self, draft: &Draft) -> Result<Vec<Artifact>, Stop> {
         let wanted = match &self.device {
-            Some(name) => Some(draft.device(name)?),
+            Some(name) => Some(draft.device(name).ok_or_else(|| no_device(name))?),
             None => None,
         };
         let (fleet, plan) = (&draft.intent.fleet, &draft.next.plan);
@@ -103,6 +103,15 @@ impl Render {
         }
         Ok(Ended::Done)
     }
+}
+
+/// A device that nobody configures.
+pub(super) fn no_device(name: &str) -> Stop {
+    Stop::argument(
+        "device-unknown",
+        format!("no device that is configured is called `{name}`"),
+        "`bulkhead fleet show FILES --devices` lists them",
+    )
 }
 
 /// Only a tenant with jobs has a namespace.

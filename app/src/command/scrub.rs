@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Output;
 use crate::ending::{Ended, Stop};
-use crate::state::State;
+use crate::state::{State, now};
 use crate::words::{self, Format, GOOD, NAME, Table, cell, examples, painted, some};
 
 /// Show what waits to be scrubbed, or write down that it was
@@ -65,7 +65,7 @@ impl Scrub {
             self.write_down(node, job, path, out)?;
             return Ok(Ended::Done);
         }
-        let waiting = waiting(&self.state.ledger()?);
+        let waiting = waiting(self.state.look()?.state().ledger());
         if self.output.format != Format::Text {
             words::data(out, self.output.format, &waiting)?;
             return Ok(Ended::Done);
@@ -92,14 +92,13 @@ impl Scrub {
         out: &mut dyn Write,
     ) -> Result<(), Stop> {
         let evidence = read(path)?;
-        let (mut log, mut ledger) = self.state.log()?;
+        let mut control = self.state.control("scrub")?;
         let record = Record::Scrubbed { node: node.clone(), job: job.clone(), evidence };
-        ledger.apply(&record).map_err(|contradiction| {
+        control.note(record, now())?.map_err(|contradiction| {
             let remedy = "`bulkhead scrub` shows what waits, and for whom";
             Stop::argument("not-scrubbed", contradiction.to_string(), remedy)
         })?;
-        log.append(&[record])?;
-        let left = waiting(&ledger).into_iter();
+        let left = waiting(control.journal().state().ledger()).into_iter();
         let left = left.filter(|one| one.node == node.as_str() && one.job == job.to_string());
         let left: Vec<Memory> = left.flat_map(|one| one.memories).collect();
         match left.as_slice() {

@@ -14,7 +14,6 @@ use lab::{Crowd, Family, Probe, Seen, Way};
 use super::Output;
 use super::ca::CaFolder;
 use crate::documents::Documents;
-use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
 use crate::state::State;
 use crate::words::{DIM, Format, NOTE, aside, examples, grouped, plural};
@@ -131,7 +130,7 @@ impl Connectivity {
 
     /// The endpoints of the fleet that these documents lead to.
     fn fleet(&self) -> Result<Crowd, Stop> {
-        let draft = Draft::new(&Documents::of(self.files.clone()), &self.state)?;
+        let draft = Documents::of(self.files.clone()).draft(&self.state)?;
         if !draft.repeats() {
             aside(format_args!(
                 "{NOTE}Not applied{NOTE:#}: the documents ask for more than the log says was sent. \

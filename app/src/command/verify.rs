@@ -1,16 +1,14 @@
 use std::io::Write;
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use model::{Artifact, Fleet, Part, PartText};
-use observe::{Holds, Unreachable};
+use control::observed;
+use model::{Artifact, Fleet};
 use serde::Serialize;
 use verify::Finding;
 
 use super::Output;
 use super::ca::CaFolder;
 use crate::documents::Documents;
-use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
 use crate::evidence::{Extent, Found, Texts};
 use crate::state::State;
@@ -23,9 +21,9 @@ use crate::words::{self, Format, examples};
 #[derive(Args)]
 #[command(after_help = examples!(
     "bulkhead verify cluster.yaml" => "judge the texts that `apply` would send",
-    "bulkhead verify cluster.yaml --held" => "judge what the simulated devices hold now",
-    "bulkhead verify cluster.yaml --held -o json" => "the same for programs",
-    "bulkhead verify cluster.yaml --held --from agents" => "judge what the real devices hold now",
+    "bulkhead verify --held" => "judge what the simulated devices hold, by what was applied",
+    "bulkhead verify --held -o json" => "the same for programs",
+    "bulkhead verify --held --from agents" => "judge what the real devices hold now",
 ))]
 pub(crate) struct Verify {
     #[command(flatten)]
@@ -62,12 +60,12 @@ struct Answer {
 
 impl Verify {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let draft = Draft::new(&self.documents, &self.state)?;
+        let draft = self.documents.draft(&self.state)?;
         let fleet = &draft.intent.fleet;
         let artifacts = match (self.held, self.from) {
             (false, _) => render::all(&draft.next.plan),
-            (true, From::Sim) => held(fleet, &self.state.devices(fleet))?,
-            (true, From::Agents) => held(fleet, &self.ca.agents()?.look(fleet))?,
+            (true, From::Sim) => observed(fleet, &self.state.devices(fleet))?,
+            (true, From::Agents) => observed(fleet, &self.ca.agents()?.look(fleet))?,
         };
         let owners = draft.next.plan.owners();
         let findings = verify::findings(fleet, &owners, &artifacts);
@@ -98,23 +96,4 @@ pub(super) fn answer(
         words::data(out, format, &answer)?;
     }
     Ok(if findings.is_empty() { Ended::Done } else { Ended::Found })
-}
-
-/// What all devices hold now, as far as they hold anything.
-pub(super) fn held(fleet: &Arc<Fleet>, devices: &dyn Holds) -> Result<Vec<Artifact>, Unreachable> {
-    let mut artifacts = Vec::new();
-    for device in fleet.devices() {
-        for dialect in fleet.read_dialects(device) {
-            let Some(held) = devices.held(device, dialect)? else {
-                continue;
-            };
-            artifacts.push(Artifact {
-                device,
-                dialect,
-                generation: held.generation,
-                parts: vec![PartText { part: Part::Whole, text: held.text }],
-            });
-        }
-    }
-    Ok(artifacts)
 }

@@ -5,29 +5,39 @@ mod post;
 mod stranger;
 
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agent::{Event, Fleet};
+use agent::{Event, Fleet, Reached, TalkError};
+use apply::Devices as _;
 use clap::Args;
-use model::{Generation, Name};
+use control::Journal;
+use model::Name;
+use observe::Unreachable;
+use store::Folder;
 
 use super::Output;
 use super::ca::CaFolder;
 use crate::documents::Documents;
-use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
 use crate::is_broken_pipe;
 use crate::span::Span;
-use crate::state::State;
+use crate::state::{State, now};
 use crate::words::{DIM, Format, GOOD, HEAD, NOTE, aside, examples, plural};
 use post::Post;
 
 /// The agents hear so often that the controller lives.
 const RENEW: Duration = Duration::from_secs(60);
-/// News come in swarms; one judgement serves them all.
+/// Events come in swarms; one judgement serves them all.
 const GATHER: Duration = Duration::from_millis(20);
+/// The log is read on so often.
+const FOLLOW: Duration = Duration::from_millis(200);
+/// A plan that was written down is judged when every device holds it, or after so long.
+const SETTLE: Duration = Duration::from_secs(10);
+/// Programs hear so often that the watch goes on.
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Judge what the devices hold, all the time, and tell what is not as it must be
 ///
@@ -64,6 +74,7 @@ pub(crate) struct Watch {
 /// Something to react to.
 enum Sign {
     Agent(Name, Event),
+    NotRenewed(Name, String),
     Interrupted,
 }
 
@@ -73,18 +84,23 @@ impl Watch {
     }
 
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let draft = Draft::new(&self.documents, &self.state)?;
-        let agents = self.ca.agents()?;
-        let mut post = Post::new(&draft, self.output.format, agents.nodes().map(|(name, _)| name));
+        let mut journal = self.state.look()?;
+        self.tell_unapplied(&journal)?;
+        let draft = journal.in_force().map_err(Stop::no_draft)?;
+        let agents = Arc::new(self.ca.agents()?);
+        let mut post = Post::new(draft, self.output.format, agents.nodes().map(|(name, _)| name));
         let (tell, signs) = channel();
         listen(&agents, &tell);
+        if !self.only_look {
+            renew_all_the_time(self.state.look()?, Arc::clone(&agents), tell.clone())?;
+        }
         wait_for_interrupt(tell)?;
         if self.output.format == Format::Text {
             let count = plural(agents.nodes().count(), "agent");
             writeln!(out, "{HEAD}Watching{HEAD:#} {count}. {DIM}Interrupt to end.{DIM:#}")?;
             out.flush()?;
         }
-        let followed = self.follow(&agents, &mut post, &signs, draft.ledger.generation(), out);
+        let followed = self.follow(&mut journal, &mut post, &signs, out);
         match followed.and_then(|()| post.write_summary(out).map_err(Stop::from)) {
             // Whoever watched went away; what was found was found all the same.
             Err(Stop::Broken(error)) if is_broken_pipe(&*error) => {}
@@ -93,34 +109,59 @@ impl Watch {
         Ok(if post.has_found() { Ended::Found } else { Ended::Done })
     }
 
+    /// What is watched is what was applied, whatever these documents ask for.
+    fn tell_unapplied(&self, journal: &Journal<Folder>) -> Result<(), Stop> {
+        if self.documents.is_empty() {
+            return Ok(());
+        }
+        let draft = journal.draft(&self.documents.request(false)?).map_err(Stop::no_draft)?;
+        if !draft.repeats() {
+            aside(format_args!(
+                "{NOTE}Not applied{NOTE:#}: the documents ask for more than the log says. What was \
+                 applied is watched; `bulkhead apply` sends the rest."
+            ));
+        }
+        Ok(())
+    }
+
     fn follow(
         &self,
-        agents: &Fleet,
-        post: &mut Post<'_>,
+        journal: &mut Journal<Folder>,
+        post: &mut Post,
         signs: &Receiver<Sign>,
-        generation: Generation,
         out: &mut dyn Write,
     ) -> Result<(), Stop> {
         let end = self.time.map(|time| Instant::now() + time.0);
-        let mut renew_at = Instant::now();
+        let mut beat_at = Instant::now();
+        let mut settle_until = Instant::now();
         loop {
-            if !self.only_look && renew_at <= Instant::now() {
-                renew(agents, generation);
-                renew_at = Instant::now() + RENEW;
+            if beat_at <= Instant::now() {
+                post.beat(journal.at(), now(), out)?;
+                beat_at = Instant::now() + HEARTBEAT;
             }
-            let until = end.map_or(renew_at, |end| end.min(renew_at));
+            let until = Instant::now() + FOLLOW;
+            let until = end.map_or(until, |end| end.min(until));
             match signs.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Sign::Agent(name, event)) => post.take(&name, event, out)?,
-                Ok(Sign::Interrupted) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(sign) => {
+                    if !take(sign, post, out)? {
+                        return Ok(());
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             while let Ok(sign) = signs.recv_timeout(GATHER) {
-                match sign {
-                    Sign::Agent(name, event) => post.take(&name, event, out)?,
-                    Sign::Interrupted => return Ok(()),
+                if !take(sign, post, out)? {
+                    return Ok(());
                 }
             }
-            if post.heard_all() {
+            // Read on before anything is judged: it may be judged by another plan now.
+            if journal.catch_up()? && post.is_behind(journal.state()) {
+                post.follow(journal.in_force().map_err(Stop::no_draft)?);
+                settle_until = Instant::now() + SETTLE;
+            }
+            let is_settled = next::due(journal.state(), now()).is_empty();
+            if post.heard_all() && (is_settled || settle_until <= Instant::now()) {
                 post.judge(out)?;
             }
             out.flush()?;
@@ -132,6 +173,18 @@ impl Watch {
     }
 }
 
+/// Whether to go on.
+fn take(sign: Sign, post: &mut Post, out: &mut dyn Write) -> Result<bool, Stop> {
+    match sign {
+        Sign::Agent(name, event) => post.take(&name, event, out)?,
+        Sign::NotRenewed(name, why) => {
+            aside(format_args!("{NOTE}{name} is not renewed{NOTE:#}: {why}"));
+        }
+        Sign::Interrupted => return Ok(false),
+    }
+    Ok(true)
+}
+
 fn listen(agents: &Fleet, tell: &Sender<Sign>) {
     let tell = tell.clone();
     agents.listen(move |name, event| {
@@ -140,14 +193,44 @@ fn listen(agents: &Fleet, tell: &Sender<Sign>) {
     });
 }
 
-/// An agent that holds another plan, or whose lease is over, is not renewed, and that is told.
-fn renew(agents: &Fleet, generation: Generation) {
-    for (name, renewed) in agents.renew(generation) {
-        // One that does not answer at all is told by those who listen to it.
-        if let Err(error @ agent::TalkError::Failed { .. }) = renewed {
-            aside(format_args!("{NOTE}{name} is not renewed{NOTE:#}: {error}"));
+/// A loop of its own, which nothing that a device says can hold up: each device hears that the
+/// controller lives and knows what the log says is in force there. It ends with the watch.
+fn renew_all_the_time(
+    mut journal: Journal<Folder>,
+    agents: Arc<Fleet>,
+    tell: Sender<Sign>,
+) -> Result<(), Stop> {
+    thread::Builder::new().name("renew".into()).spawn(move || {
+        let mut renew_at = Instant::now();
+        loop {
+            let is_moved = journal.catch_up().unwrap_or(false);
+            if (is_moved || renew_at <= Instant::now())
+                && let Ok(draft) = journal.in_force()
+            {
+                let fleet = &draft.intent.fleet;
+                let numbered = journal.acknowledged(fleet);
+                let renewed = Reached { fleet, agents: &agents }.renew(&numbered);
+                for (device, error) in renewed {
+                    // One that does not answer at all is told by those who listen to it.
+                    let Some(why) = error.err().and_then(refused) else { continue };
+                    let name = fleet.device_name(device).clone();
+                    if tell.send(Sign::NotRenewed(name, why)).is_err() {
+                        return;
+                    }
+                }
+                renew_at = Instant::now() + RENEW;
+            }
+            thread::sleep(FOLLOW);
         }
-    }
+    })?;
+    Ok(())
+}
+
+/// What an agent said that answers and does not do it.
+fn refused(error: Unreachable) -> Option<String> {
+    let error = error.source.into_inner()?;
+    let error = error.downcast::<TalkError>().ok()?;
+    matches!(*error, TalkError::Failed { .. }).then(|| error.to_string())
 }
 
 fn wait_for_interrupt(tell: Sender<Sign>) -> Result<(), Stop> {

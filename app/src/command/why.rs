@@ -1,14 +1,13 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use control::{Draft, observed};
 use model::{DeviceId, Port};
 use serde::Serialize;
 use verify::{Endpoint, Step, Verifier};
 
 use super::Output;
-use super::verify::held;
 use crate::documents::Documents;
-use crate::draft::Draft;
 use crate::ending::{Ended, Stop};
 use crate::evidence::{Line, Texts};
 use crate::state::State;
@@ -89,7 +88,7 @@ struct Passing {
 
 impl Why {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let draft = Draft::new(&self.documents, &self.state)?;
+        let draft = self.documents.draft(&self.state)?;
         let fleet = &draft.intent.fleet;
         let (ones, others) = (spots(&draft, &self.one)?, spots(&draft, &self.other)?);
         let pairs = pairs(&ones, &others);
@@ -99,7 +98,7 @@ impl Why {
             return Err(Stop::argument("same-endpoint", problem, "Name two endpoints"));
         }
         let artifacts = if self.held {
-            held(fleet, &self.state.devices(fleet))?
+            observed(fleet, &self.state.devices(fleet))?
         } else {
             render::all(&draft.next.plan)
         };

@@ -13,7 +13,7 @@ use wire::forge::Packet;
 
 use crate::attack::{Attack, at};
 use crate::socket::{Mouth, mark};
-use crate::standing::{Standing, until};
+use crate::standing::{Standing, agents, until};
 
 /// From each of the two places.
 const FRAMES: usize = 60_000;
@@ -53,7 +53,7 @@ struct Target<'a> {
 fn nothing_that_was_forged_is_delivered() {
     let lab = Standing::up("forge", 2);
     let target = Target::of(&lab);
-    let agents = Fleet::open(&lab.authority()).unwrap();
+    let agents = agents(&lab);
     let refused = refused(&agents);
     let ears = Attack::listen(&lab);
     let workload = lab.workload("blue-1/0");

@@ -9,7 +9,7 @@ use lab::Fault;
 use serde_json::Value;
 
 use crate::attack::at;
-use crate::standing::{Standing, until};
+use crate::standing::{APPLY, Standing, until};
 
 const DEVICE: &str = "leaf-1";
 const KILLS: u32 = 20;
@@ -30,7 +30,7 @@ fn an_agent_killed_anywhere_in_an_apply_leaves_no_breach_and_the_next_one_comple
     let whole = begin.elapsed();
     for turn in 0..KILLS {
         change(&lab, turn % 2 == 1);
-        let mut apply = lab.bulkhead(&["apply", "--to", "agents"]);
+        let mut apply = lab.bulkhead(APPLY);
         let mut apply = apply.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         sleep(whole * turn / KILLS);
         lab.break_(Fault::AgentKilled, Some(DEVICE)).unwrap();
@@ -62,7 +62,7 @@ pub(crate) fn change(lab: &Standing, is_there: bool) {
 }
 
 fn complete(lab: &Standing) {
-    let (code, said) = lab.ask(&["apply", "--to", "agents"]);
+    let (code, said) = lab.ask(APPLY);
     assert_eq!(code, Some(0), "{said}");
 }
 

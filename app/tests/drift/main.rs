@@ -154,7 +154,7 @@ fn suffer(case: &Case, lab: &Standing, watch: &Watching, flow: &Flow) -> Fate {
 fn settle(lab: &Standing, flows: &[Flow]) {
     until("the agent finds nothing more", || {
         lab.status(DEVICE).is_some_and(|status| {
-            status.gate == agent::Gate::Open && status.drift.is_empty() && status.trouble.is_none()
+            status.gate == apply::Gate::Open && status.drift.is_empty() && status.trouble.is_none()
         })
     });
     flows.iter().for_each(Flow::passes);

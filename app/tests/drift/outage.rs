@@ -5,12 +5,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use agent::Gate;
+use apply::Gate;
 use lab::Fault;
 use wire::forge::at;
 
 use crate::flow::Flow;
-use crate::standing::{Standing, until};
+use crate::standing::{APPLY, Standing, until};
 use crate::watching::Watching;
 
 const DEVICE: &str = "leaf-1";
@@ -80,7 +80,7 @@ fn end_the_lease(lab: &Standing, flow: &Flow) {
     flow.stops();
     let gate = || lab.status(DEVICE).map(|status| status.gate);
     assert_eq!(gate(), Some(Gate::LeaseOver));
-    let (code, said) = lab.ask(&["apply", "--to", "agents"]);
+    let (code, said) = lab.ask(APPLY);
     assert_eq!(code, Some(0), "{said}");
     until("the gate opens again", || gate() == Some(Gate::Open));
     flow.passes();

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use agent::{Ask, Family, Fleet, Way};
+use agent::{Ask, Family, Way};
 use lab::Fault;
 use model::Name;
 use serde_json::Value;
 
-use crate::standing::Standing;
+use crate::standing::{Standing, agents};
 
 const DEVICE: &str = "leaf-1";
 /// Sent with the policy to leave a drift alone, so that it can be looked at.
@@ -27,7 +27,8 @@ fn agents_say_who_reaches_whom_and_who_dropped_the_rest_and_why() {
     check_what_is_not_sent(&lab);
 
     fs::write(lab.documents().join("extra.yaml"), JOB).unwrap();
-    let (code, said) = lab.ask(&["apply", "--to", "agents", "--on-drift", "alarm"]);
+    let (code, said) =
+        lab.ask(&["apply", "--to", "agents", "--on-drift", "alarm", "--prune", "--yes"]);
     assert_eq!(code, Some(0), "{said}");
     lab.break_(Fault::Tag, Some(DEVICE)).unwrap();
     check_the_moved_endpoint_is_found(&lab);
@@ -132,7 +133,7 @@ fn check_what_is_not_sent(lab: &Standing) {
     let device: Name = DEVICE.parse().unwrap();
     let sent: Vec<(Name, Ask)> =
         asks.iter().map(|(ask, _)| (device.clone(), ask.clone())).collect();
-    let fleet = Fleet::open(&lab.authority()).unwrap();
+    let fleet = agents(&lab);
     let fates = fleet.survey(&BTreeSet::from([device]), &sent, &mut |_| {}).unwrap();
     for ((_, why), fate) in asks.iter().zip(fates) {
         assert!(fate.unsent.as_ref().is_some_and(|said| said.contains(why)), "{why}: {fate:?}");

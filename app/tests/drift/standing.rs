@@ -3,11 +3,16 @@
 use std::ops::Deref;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lab::{Lab, Spec, Workload};
 use observe::Backing;
+use tokio::runtime::Runtime;
+
+/// What the lab's documents ask for, and nothing else, is in force afterwards.
+pub(crate) const APPLY: &[&str] = &["apply", "--to", "agents", "--prune", "--yes"];
 
 /// A step that takes longer hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
@@ -55,10 +60,16 @@ impl Standing {
 
     /// How the agent of a device is, if it answers.
     pub(crate) fn status(&self, device: &str) -> Option<agent::Status> {
-        let fleet = agent::Fleet::open(&self.authority()).unwrap();
+        let fleet = agents(self);
         let mut statuses = fleet.statuses().into_iter();
         statuses.find(|(name, _)| name.as_str() == device)?.1.ok()
     }
+}
+
+/// The agents of a lab, talked to on threads that last as long as the tests.
+pub(crate) fn agents(lab: &Lab) -> agent::Fleet {
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+    agent::Fleet::open(&lab.authority(), RUNTIME.handle().clone()).unwrap()
 }
 
 impl Deref for Standing {

@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use apply::{Linux, Node as _, Sent};
+use control::{Journal, Request};
 use intent::Source;
 use lab::Fault;
 use model::{Artifact, DeviceId, Dialect, Generation, Part, PartText};
 use nix::sys::signal::{Signal, raise};
 use observe::{Place, Vrfs, Vty};
-use plan::{Ledger, Plan};
+use plan::Plan;
 use verify::Finding;
 
-use crate::standing::{Standing, until};
+use crate::standing::{APPLY, Standing, until};
 
 const DEVICE: &str = "leaf-1";
 /// Where the other process finds what to do and writes what it saw, and where the device's parts
@@ -124,9 +125,11 @@ impl<'a> Change<'a> {
         }
         let sources: Vec<Source<'_>> =
             papers.iter().map(|(file, text)| Source { file, text }).collect();
-        let intent = intent::load(&sources).unwrap();
-        let log = store::Log::open(self.lab.state().join("log")).unwrap();
-        plan::next(&intent, &Ledger::replay(log.records()).unwrap()).unwrap().plan
+        let journal = Journal::open(store::Folder::open(self.lab.state()).unwrap()).unwrap();
+        let Ok(draft) = journal.draft(&Request::only(&sources)) else {
+            panic!("the lab's own documents can be planned");
+        };
+        draft.next.plan
     }
 
     /// Lets another process in the agent's place hold the new plan and die at that step; gives the
@@ -167,7 +170,7 @@ impl<'a> Change<'a> {
     }
 
     fn complete(&self) {
-        let (code, said) = self.lab.ask(&["apply", "--to", "agents"]);
+        let (code, said) = self.lab.ask(APPLY);
         assert_eq!(code, Some(0), "{said}");
     }
 }

@@ -4,7 +4,7 @@ use lab::Fault;
 
 use crate::DEVICE;
 use crate::killed::{change, plug};
-use crate::standing::{Standing, until};
+use crate::standing::{Standing, agents, until};
 
 #[test]
 fn what_a_hand_did_to_frr_is_undone_when_it_is_told_of_the_next_job() {
@@ -12,13 +12,14 @@ fn what_a_hand_did_to_frr_is_undone_when_it_is_told_of_the_next_job() {
     plug(&lab);
     // Agents tell of drift and leave it alone.
     let apply = || {
-        let (code, said) = lab.ask(&["apply", "--to", "agents", "--on-drift", "alarm"]);
+        let (code, said) =
+            lab.ask(&["apply", "--to", "agents", "--on-drift", "alarm", "--prune", "--yes"]);
         assert_eq!(code, Some(0), "{said}");
     };
     let proof = || lab.ask(&["verify", "--held", "--from", "agents"]).0;
     apply();
-    let policies = || agent::Fleet::open(&lab.authority()).unwrap().statuses().into_values();
-    assert!(policies().all(|status| status.unwrap().on_drift == agent::OnDrift::Alarm));
+    let policies = || agents(&lab).statuses().into_values();
+    assert!(policies().all(|status| status.unwrap().on_drift == apply::OnDrift::Alarm));
     for fault in [Fault::RouteTarget, Fault::SecondNeighbor, Fault::FrrRestarted] {
         lab.break_(fault, Some(DEVICE)).unwrap();
         // A daemon that was restarted says nothing at first.

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::flow::Flow;
-use crate::standing::{PATIENCE, Standing, until};
+use crate::standing::{PATIENCE, Standing, agents, until};
 use crate::{DEVICE, settle};
 
 const UNIT: &str = include_str!("../../../packaging/bulkhead-agent.service");
@@ -180,7 +180,7 @@ struct News {
 impl News {
     /// From now on, and what was before is over: the first that an agent tells is what it holds.
     fn of(lab: &Standing) -> Self {
-        let fleet = agent::Fleet::open(&lab.authority()).unwrap();
+        let fleet = agents(lab);
         let (tell, told) = channel();
         fleet.listen(move |name, event| {
             if let (DEVICE, agent::Event::News(news)) = (name.as_str(), event) {

@@ -164,7 +164,7 @@ pub struct Artifact {
 }
 
 /// One part of an artifact.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct PartText {
     /// What it is about.
     pub part: Part,
@@ -173,7 +173,8 @@ pub struct PartText {
 }
 
 /// What a part of an artifact is about. A change of one job touches only its own parts.
-#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Part {
     /// The device itself and its sessions.
     Head,

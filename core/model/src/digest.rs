@@ -33,6 +33,16 @@ impl Digest {
         Self(hash.finalize().into())
     }
 
+    /// Of these bytes behind 32 others: a salt, or the digest of what came before. The first
+    /// have a fixed length, so the two cannot run together.
+    #[must_use]
+    pub fn of_behind(first: &[u8; Self::BYTES], bytes: &[u8]) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(first);
+        hash.update(bytes);
+        Self(hash.finalize().into())
+    }
+
     /// Its bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::BYTES] {
@@ -114,6 +124,13 @@ mod tests {
     fn texts_do_not_run_together() {
         let (one, other) = ([b"ab".as_slice(), b"c"], [b"a".as_slice(), b"bc"]);
         assert_ne!(Digest::of_all(one), Digest::of_all(other));
+    }
+
+    #[test]
+    fn behind_a_salt_it_is_the_one_of_both() {
+        let salt = *Digest::of(b"salt").as_bytes();
+        let both = [salt.as_slice(), b"abc"].concat();
+        assert_eq!(Digest::of_behind(&salt, b"abc"), Digest::of(&both));
     }
 
     proptest! {

@@ -48,6 +48,12 @@ impl SheetIds {
         ids.iter().find(|(held, _)| *held == dialect).map(|(_, id)| *id)
     }
 
+    /// Every part of a device that was ever named: its dialect, what it is about, its number.
+    pub(crate) fn of(&self, device: DeviceId) -> impl Iterator<Item = (Dialect, &Part, u32)> {
+        let parts = self.0[device.index()].iter();
+        parts.flat_map(|(part, ids)| ids.iter().map(move |(dialect, id)| (*dialect, part, *id)))
+    }
+
     pub(crate) fn add(&mut self, device: DeviceId, dialect: Dialect, part: Part, id: u32) {
         self.0[device.index()].entry(part).or_default().push((dialect, id));
     }

@@ -4,6 +4,7 @@
 //! Never: trusts the plan; repairs anything.
 
 mod agree;
+mod cleared;
 mod consents;
 mod cross;
 mod device;
@@ -17,6 +18,7 @@ mod layers;
 mod mark;
 mod meeting;
 mod promise;
+mod tree;
 mod verifier;
 mod ways;
 mod why;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 
 use model::{Artifact, Fleet, Owners};
 
+pub use cleared::{Cleared, digest_of};
 pub use finding::{Breach, Endpoint, Finding, Place, Said, Severed, Talk, Way, Weak, Weakness};
 pub use layers::{
     Atom, Disagree, Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Named,
@@ -34,18 +37,6 @@ pub use layers::{
 pub use meeting::{Ground, Meeting};
 pub use verifier::Verifier;
 pub use why::{Step, Why};
-
-/// Artifacts that were judged and found without fault. Only this room can make them.
-#[derive(Debug)]
-pub struct Cleared(Vec<Artifact>);
-
-impl Cleared {
-    /// What may be sent.
-    #[must_use]
-    pub fn artifacts(&self) -> &[Artifact] {
-        &self.0
-    }
-}
 
 /// Why artifacts were not cleared.
 #[derive(Debug)]
@@ -62,8 +53,7 @@ pub fn clear(
     owners: &Owners,
     artifacts: Vec<Artifact>,
 ) -> Result<Cleared, Refused> {
-    let findings = findings(fleet, owners, &artifacts);
-    if findings.is_empty() { Ok(Cleared(artifacts)) } else { Err(Refused { artifacts, findings }) }
+    Verifier::new(Arc::clone(fleet), owners).clear(artifacts)
 }
 
 /// Reads artifacts, whether planned or held by devices, and tells what is not as it must be.

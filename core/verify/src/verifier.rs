@@ -11,6 +11,7 @@ use model::{
 use read::{Claim, Reading, Scope, Unknown};
 use wire::{Tag, Vni};
 
+use crate::cleared::{Digests, Source};
 use crate::consents::Consents;
 use crate::device::{At, Turn};
 use crate::finding::{Endpoint, Finding, Said};
@@ -39,8 +40,10 @@ pub struct Verifier {
     pub(crate) consents: Consents,
     pub(crate) rates: BTreeMap<TenantName, Rates>,
     pub(crate) treatments: BTreeMap<JobId, Treatment>,
-    sheet_ids: SheetIds,
+    pub(crate) sheet_ids: SheetIds,
     pub(crate) sheets: Vec<Sheet>,
+    /// What the texts come down to that were read here.
+    pub(crate) digests: Digests,
     pub(crate) held: Held,
     pub(crate) index: Index,
     /// The neighbours of each device that do not answer alike.
@@ -106,6 +109,7 @@ impl Verifier {
             treatments: BTreeMap::new(),
             sheet_ids: SheetIds::by(count),
             sheets: Vec::new(),
+            digests: Digests::default(),
             held: Held::by(count),
             index: Index::of(count),
             half: BTreeMap::new(),
@@ -191,7 +195,7 @@ impl Verifier {
     }
 
     /// Takes in what a part of an artifact says now, in place of what it said before; none when
-    /// the part is gone.
+    /// the part is gone. Claims without their text are judged like others, and never cleared.
     pub fn take(
         &mut self,
         device: DeviceId,
@@ -204,6 +208,7 @@ impl Verifier {
             return;
         }
         let id = self.sheet_id(device, dialect, part);
+        self.digests.note(device, id, Source::of(reading.as_ref()));
         let was = !self.sheets[id as usize].is_empty();
         let was_strange = self.sheets[id as usize].is_strange();
         let gone = std::mem::take(&mut self.sheets[id as usize].claims);

@@ -1,20 +1,20 @@
 //! Many agents at once, seen from the controller.
 
-mod push;
+mod reached;
 mod survey;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
 use model::{DeviceId, Dialect, Generation, Name};
 use observe::{Held, Holds, Unreachable};
 use rustls::ClientConfig;
-use tokio::runtime::Runtime;
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Semaphore};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::address::Address;
 use crate::authority::{Authority, AuthorityError};
@@ -22,7 +22,7 @@ use crate::identity::{Identity, IdentityError};
 use crate::line::{Line, TalkError};
 use crate::message::{Answer, Holding, News, Request, Status};
 
-pub use push::{Pushed, Wish};
+pub use reached::Reached;
 pub use survey::{Fate, SurveyError};
 
 /// So many agents are talked to at once.
@@ -34,11 +34,14 @@ const QUICK: Duration = Duration::from_secs(10);
 /// An agent that went away is looked for so often.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// The agents that an authority knows. Lines stay open from one question to the next.
+/// The agents that an authority knows. Lines stay open from one question to the next, on the
+/// threads of whoever opened them.
 pub struct Fleet {
     seats: Arc<BTreeMap<Name, Seat>>,
     tls: Arc<ClientConfig>,
-    runtime: Runtime,
+    runtime: Handle,
+    /// Those who listen.
+    ears: Lock<Vec<AbortHandle>>,
 }
 
 struct Seat {
@@ -58,9 +61,6 @@ pub enum FleetError {
     /// Our identity is not the controller's.
     #[error("the identity in the folder `controller` is not named so: `ca rotate` makes a new one")]
     NoController,
-    /// The machine gives us no threads.
-    #[error("cannot begin to talk to agents")]
-    Runtime(#[source] io::Error),
 }
 
 /// What happens at an agent.
@@ -83,25 +83,25 @@ pub struct Seen<'a> {
 
 impl Fleet {
     /// The agents of the authority in this folder.
-    pub fn open(folder: &Path) -> Result<Self, FleetError> {
+    pub fn open(folder: &Path, runtime: Handle) -> Result<Self, FleetError> {
         let authority = Authority::open(folder)?;
         let identity = Identity::open(&authority.controller())?;
-        Self::of(&identity, authority.nodes()?)
+        Self::of(&identity, authority.nodes()?, runtime)
     }
 
     /// These agents, asked by whoever has this identity.
-    pub fn of(identity: &Identity, addresses: BTreeMap<Name, Address>) -> Result<Self, FleetError> {
+    pub fn of(
+        identity: &Identity,
+        addresses: BTreeMap<Name, Address>,
+        runtime: Handle,
+    ) -> Result<Self, FleetError> {
         if !identity.is_controller() {
             return Err(FleetError::NoController);
         }
         let seat = |address| Seat { address, line: Mutex::new(None) };
         let seats = addresses.into_iter().map(|(name, address)| (name, seat(address)));
-        let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        Ok(Self {
-            seats: Arc::new(seats.collect()),
-            tls: identity.client()?,
-            runtime: runtime.enable_all().build().map_err(FleetError::Runtime)?,
-        })
+        let (seats, tls) = (Arc::new(seats.collect()), identity.client()?);
+        Ok(Self { seats, tls, runtime, ears: Lock::default() })
     }
 
     /// Who they are and where they listen.
@@ -158,7 +158,7 @@ impl Fleet {
         for name in self.seats.keys() {
             let (name, tell) = (name.clone(), Arc::clone(&tell));
             let (seats, tls) = (Arc::clone(&self.seats), Arc::clone(&self.tls));
-            self.runtime.spawn(async move {
+            let ear = self.runtime.spawn(async move {
                 let mut was_there = true;
                 loop {
                     let told = |event| tell(&name, event);
@@ -169,7 +169,17 @@ impl Fleet {
                     tokio::time::sleep(AGAIN).await;
                 }
             });
+            let mut ears = self.ears.lock().unwrap_or_else(PoisonError::into_inner);
+            ears.push(ear.abort_handle());
         }
+    }
+
+    /// Asks each of these its own question.
+    pub(crate) fn answers(
+        &self,
+        asks: Vec<(Name, Request)>,
+    ) -> BTreeMap<Name, Result<Answer, TalkError>> {
+        self.runtime.block_on(self.each(asks))
     }
 
     fn ask_one<T>(
@@ -178,7 +188,7 @@ impl Fleet {
         request: Request,
         meaning: impl Fn(Answer) -> Option<T>,
     ) -> Result<T, TalkError> {
-        let answers = self.runtime.block_on(self.each(vec![(node.clone(), request)]));
+        let answers = self.answers(vec![(node.clone(), request)]);
         let mut answers = understand(answers, meaning);
         answers.remove(node).unwrap_or_else(|| Err(TalkError::NotEnrolled(node.clone())))
     }
@@ -189,7 +199,7 @@ impl Fleet {
         meaning: impl Fn(Answer) -> Option<T>,
     ) -> BTreeMap<Name, Result<T, TalkError>> {
         let asks = self.seats.keys().map(|name| (name.clone(), request())).collect();
-        understand(self.runtime.block_on(self.each(asks)), meaning)
+        understand(self.answers(asks), meaning)
     }
 
     /// Asks each of them its own question, many at once.
@@ -209,6 +219,13 @@ impl Fleet {
             });
         }
         talks.join_all().await.into_iter().collect()
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        let ears = self.ears.get_mut().unwrap_or_else(PoisonError::into_inner);
+        ears.iter().for_each(AbortHandle::abort);
     }
 }
 
@@ -280,14 +297,17 @@ fn understand<T>(
     answers: BTreeMap<Name, Result<Answer, TalkError>>,
     meaning: impl Fn(Answer) -> Option<T>,
 ) -> BTreeMap<Name, Result<T, TalkError>> {
-    let strange = || TalkError::Broke("it answers what nobody asked".into());
     let meant = answers.into_iter().map(|(name, answer)| {
         (name, answer.and_then(|answer| meaning(answer).ok_or_else(strange)))
     });
     meant.collect()
 }
 
-fn done(answer: Answer) -> Option<()> {
+pub(crate) fn strange() -> TalkError {
+    TalkError::Broke("it answers what nobody asked".into())
+}
+
+pub(crate) fn done(answer: Answer) -> Option<()> {
     matches!(answer, Answer::Done).then_some(())
 }
 

@@ -10,11 +10,11 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Node, NodeError, Outcome, Sent};
+use apply::{Gate, Node, NodeError, OnDrift, Sent};
 use model::{Dialect, Generation, Name};
 use tokio::sync::{broadcast, oneshot, watch};
 
-use crate::message::{Answer, Counters, Gate, Holding, Kept, News, OnDrift, Request, Status};
+use crate::message::{Answer, Counters, Holding, News, Request, Status};
 use crate::record::{Record, Span, now_ms};
 use drift::Drift;
 
@@ -302,9 +302,7 @@ impl Keeper {
         if let Some(theirs) = self.node.sent().map(|before| before.generation)
             && sent.generation < theirs
         {
-            let texts = sent.texts.iter();
-            let stale = texts.map(|(dialect, _)| (*dialect, Kept::Stale { theirs })).collect();
-            return Ok(Answer::Kept(stale));
+            return Ok(Answer::Stale { theirs });
         }
         self.grant_lease();
         let before = self.record.clone();
@@ -322,10 +320,9 @@ impl Keeper {
         self.drift = Drift::default();
         self.quiet_until = Instant::now() + QUIET;
         match made {
-            Ok(outcomes) => {
+            Ok(changed) => {
                 self.turn_gate(Gate::Open);
-                let kept = outcomes.into_iter().map(|(dialect, outcome)| (dialect, outcome.into()));
-                Ok(Answer::Kept(kept.collect()))
+                Ok(Answer::Kept { changed })
             }
             Err(error) => {
                 self.fault(&error);
@@ -376,7 +373,7 @@ impl Keeper {
 
     /// Makes the node hold this. One thread does all, so the gate gets time enough for a long
     /// change before.
-    fn make(&mut self, sent: &Sent) -> Result<Vec<(Dialect, Outcome)>, NodeError> {
+    fn make(&mut self, sent: &Sent) -> Result<Vec<Dialect>, NodeError> {
         if self.gate == Gate::Open {
             self.node.renew(WORK.min(self.lease_left()))?;
         }

@@ -22,12 +22,12 @@ mod serve;
 
 pub use address::{Address, Listener, NotAnAddress};
 pub use authority::{Authority, AuthorityError, GOOD_FOR, Rotated, Turn};
-pub use fleet::{Event, Fate, Fleet, FleetError, Pushed, Seen, SurveyError, Wish};
+pub use fleet::{Event, Fate, Fleet, FleetError, Reached, Seen, SurveyError};
 pub use identity::{CONTROLLER, Identity, IdentityError};
 pub use keeper::{Changes, Terms};
 pub use line::TalkError;
 pub use memory::{Memory, MemoryChanges, MemoryNode};
-pub use message::{Counters, Differing, Gate, Holding, News, OnDrift, Status};
+pub use message::{Counters, Differing, Holding, News, Status};
 pub use probe::{Ask, Dropped, Family, Station, Way};
 pub use rehearse::{Rehearsal, RehearseError, rehearse};
 pub use serve::{Agent, AgentError, serve};

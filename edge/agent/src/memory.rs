@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use apply::{Counted, Node, NodeError, Outcome, Sent};
+use apply::{Counted, Node, NodeError, Sent};
 use model::{Dialect, Generation};
 
 use crate::Changes;
@@ -115,17 +115,7 @@ impl Node for MemoryNode {
         self.sent.as_ref()
     }
 
-    fn hold(
-        &mut self,
-        sent: &Sent,
-        step: &mut dyn FnMut(&str),
-    ) -> Result<Vec<(Dialect, Outcome)>, NodeError> {
-        if let Some(before) = &self.sent
-            && sent.generation < before.generation
-        {
-            let stale = Outcome::Stale { theirs: before.generation };
-            return Ok(sent.texts.iter().map(|(dialect, _)| (*dialect, stale)).collect());
-        }
+    fn hold(&mut self, sent: &Sent, step: &mut dyn FnMut(&str)) -> Result<Vec<Dialect>, NodeError> {
         self.sent = Some(sent.clone());
         step("hold");
         self.memory.with(|inside| {
@@ -134,15 +124,13 @@ impl Node for MemoryNode {
                 return Err(NodeError { step: "hold".into(), said: said.clone() });
             }
             let before = std::mem::take(&mut inside.held);
-            let mut outcomes = Vec::new();
-            for (dialect, text) in &sent.texts {
-                let is_same = before.iter().any(|(known, held)| known == dialect && held == text);
-                inside.writes += u64::from(!is_same);
-                outcomes.push((*dialect, if is_same { Outcome::Unchanged } else { Outcome::Held }));
-            }
+            let is_new = |sent: &&(Dialect, String)| !before.contains(sent);
+            let changed: Vec<Dialect> =
+                sent.texts.iter().filter(is_new).map(|(dialect, _)| *dialect).collect();
+            inside.writes += changed.len() as u64;
             inside.held.clone_from(&sent.texts);
             inside.changes += 1;
-            Ok(outcomes)
+            Ok(changed)
         })
     }
 

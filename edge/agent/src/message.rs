@@ -2,7 +2,7 @@
 
 use std::io;
 
-use apply::{Counted, Outcome, Sent};
+use apply::{Counted, Gate, OnDrift, Sent};
 use model::{Dialect, Generation, Name};
 use read::Difference;
 use serde::de::DeserializeOwned;
@@ -64,7 +64,14 @@ pub(crate) enum Request {
 /// What an agent answers.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum Answer {
-    Kept(Vec<(Dialect, Kept)>),
+    /// It holds it; in these dialects it held something else.
+    Kept {
+        changed: Vec<Dialect>,
+    },
+    /// It was sent a later plan before.
+    Stale {
+        theirs: Generation,
+    },
     Done,
     Held(Holding),
     Counted(Counters),
@@ -76,19 +83,6 @@ pub(crate) enum Answer {
         step: String,
         said: String,
     },
-}
-
-/// What to do when a node holds something else than it was sent.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnDrift {
-    /// Tell.
-    Alarm,
-    /// Tell, and put it right.
-    #[default]
-    Repair,
-    /// Tell, and close the gate until the controller sends something.
-    Quarantine,
 }
 
 /// What a node holds, and the plan that it was sent.
@@ -153,24 +147,6 @@ pub struct Status {
     pub confirm_until_ms: Option<u64>,
 }
 
-/// Whether packets of tenants pass, and if not, why.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Gate {
-    /// They pass.
-    Open,
-    /// Nothing was ever sent.
-    Empty,
-    /// The controller said so.
-    Told,
-    /// A drift was found, and the policy is to quarantine.
-    Quarantine,
-    /// The controller was away for longer than its lease.
-    LeaseOver,
-    /// It could not hold what it was sent.
-    Fault,
-}
-
 /// What an agent tells whoever listens.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -219,34 +195,6 @@ pub enum News {
     },
     /// What the packet program counted, when that changed.
     Counted(Counters),
-}
-
-/// What a node did with a text.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(crate) enum Kept {
-    Held,
-    Unchanged,
-    Stale { theirs: Generation },
-}
-
-impl From<Outcome> for Kept {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Held => Self::Held,
-            Outcome::Unchanged => Self::Unchanged,
-            Outcome::Stale { theirs } => Self::Stale { theirs },
-        }
-    }
-}
-
-impl From<Kept> for Outcome {
-    fn from(kept: Kept) -> Self {
-        match kept {
-            Kept::Held => Self::Held,
-            Kept::Unchanged => Self::Unchanged,
-            Kept::Stale { theirs } => Self::Stale { theirs },
-        }
-    }
 }
 
 impl From<Counted> for Counters {

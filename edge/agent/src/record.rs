@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use apply::Sent;
+use apply::{Gate, OnDrift, Sent};
 use model::Generation;
 use serde::{Deserialize, Serialize};
 
 use crate::files::{self, Durable};
-use crate::message::{Gate, OnDrift, Texts};
+use crate::message::Texts;
 
 /// The agent's own memory, beside what the node was sent.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]

@@ -7,15 +7,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use apply::Sent;
+use apply::OnDrift;
 use model::{Dialect, Generation, Name};
 
 use crate::address::Address;
 use crate::authority::{Authority, AuthorityError};
-use crate::fleet::{Fleet, FleetError, Wish};
+use crate::fleet::{Fleet, FleetError, strange};
 use crate::identity::Identity;
 use crate::keeper::Terms;
+use crate::line::TalkError;
 use crate::memory::Memory;
+use crate::message::{Answer, Request};
 use crate::serve::{Agent, AgentError, serve};
 
 /// So many jobs are started, one after the other.
@@ -85,7 +87,7 @@ pub fn rehearse(agents: usize) -> Result<Rehearsal, RehearseError> {
         let listener = runtime.block_on(address.listen())?;
         runtime.spawn(serve(listener, agent, std::future::pending()));
     }
-    let fleet = Fleet::open(&stage.0)?;
+    let fleet = Fleet::open(&stage.0, runtime.handle().clone())?;
     let began = Instant::now();
     let answers = fleet.statuses();
     let connect = began.elapsed();
@@ -122,24 +124,36 @@ fn start_jobs<'a>(
 ) -> Result<Vec<Duration>, RehearseError> {
     let mut times = Vec::new();
     for job in 1..=JOBS {
-        let sent = names.clone().map(|name| (name.clone(), texts(job))).collect();
+        let generation = Generation(job);
+        let holds = names.clone().map(|name| (name.clone(), hold(job))).collect();
+        let starts = names.clone().map(|name| (name.clone(), Request::Start { generation }));
+        let starts = starts.collect();
         let began = Instant::now();
-        let pushed = fleet.push_texts(sent, &Wish::default());
+        check(fleet.answers(holds), |answer| matches!(answer, Answer::Kept { .. }))?;
+        check(fleet.answers(starts), |answer| matches!(answer, Answer::Done))?;
         times.push(began.elapsed());
-        if !pushed.is_started {
-            let failed =
-                pushed.kept.into_iter().find_map(|(node, kept)| kept.err().map(|why| (node, why)));
-            if let Some((node, why)) = failed {
-                return Err(RehearseError::NotStarted { node, why: why.to_string() });
-            }
-        }
     }
     times.sort_unstable();
     Ok(times)
 }
 
+fn check(
+    answers: BTreeMap<Name, Result<Answer, TalkError>>,
+    is_yes: impl Fn(&Answer) -> bool,
+) -> Result<(), RehearseError> {
+    for (node, answer) in answers {
+        let why = match answer {
+            Ok(answer) if is_yes(&answer) => continue,
+            Ok(_) => strange().to_string(),
+            Err(error) => error.to_string(),
+        };
+        return Err(RehearseError::NotStarted { node, why });
+    }
+    Ok(())
+}
+
 /// Texts as long as a host's with one job of eight endpoints.
-fn texts(job: u64) -> Sent {
+fn hold(job: u64) -> Request {
     const LINES: u64 = 40;
     let line = |line: u64| {
         format!("peers t17 10.{job}.{line}.2-10.{job}.{line}.9 vtep 10.255.0.4 tag 1001\n")
@@ -147,5 +161,6 @@ fn texts(job: u64) -> Sent {
     let text: String = (0..LINES).map(line).collect();
     let texts =
         [Dialect::Frr, Dialect::Linux, Dialect::Table].map(|dialect| (dialect, text.clone()));
-    Sent { generation: Generation(job), texts: texts.into() }
+    let (generation, texts) = (Generation(job), texts.into());
+    Request::Hold { generation, texts, on_drift: OnDrift::default(), confirm_within_ms: None }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use apply::Node;
+use apply::{Gate, Node};
 use model::Name;
 use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
@@ -17,7 +17,7 @@ use tokio_rustls::server::TlsStream;
 use crate::address::{Listener, Stream};
 use crate::identity::{CONTROLLER, Identity, IdentityError, is_named};
 use crate::keeper::{Changes, Desk, Terms};
-use crate::message::{Answer, Gate, Greeting, News, Request, Status, VERSION, hear, say};
+use crate::message::{Answer, Greeting, News, Request, Status, VERSION, hear, say};
 use crate::probe::{Sounding, Station};
 use crate::record::now_ms;
 

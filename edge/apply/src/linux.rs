@@ -19,7 +19,7 @@ use crate::node::at;
 use crate::putting::{Putting, put};
 use crate::state::State;
 use crate::texts::{segments, text, wanted};
-use crate::{Counted, Node, NodeError, Outcome, Sent, frr, vrf};
+use crate::{Counted, Node, NodeError, Sent, frr, vrf};
 use link::{Routing, Way};
 
 /// So many bytes a node's policy may have at first: every look reads all of them. It gets more room
@@ -100,11 +100,7 @@ impl Node for Linux {
         self.state.sent()
     }
 
-    fn hold(
-        &mut self,
-        sent: &Sent,
-        step: &mut dyn FnMut(&str),
-    ) -> Result<Vec<(Dialect, Outcome)>, NodeError> {
+    fn hold(&mut self, sent: &Sent, step: &mut dyn FnMut(&str)) -> Result<Vec<Dialect>, NodeError> {
         let dialects = || sent.texts.iter().map(|(dialect, _)| *dialect);
         // Whoever is told to hold what it cannot must not say that it does.
         if let Some(dialect) = dialects().find(|dialect| !dialect.is_network()) {
@@ -114,10 +110,11 @@ impl Node for Linux {
             );
             return Err(NodeError { step: "read what was sent".into(), said });
         }
-        if let Some(theirs) = self.state.sent().map(|before| before.generation)
-            && theirs > sent.generation
+        if let Some(ours) = self.state.sent().map(|before| before.generation)
+            && ours > sent.generation
         {
-            return Ok(dialects().map(|dialect| (dialect, Outcome::Stale { theirs })).collect());
+            let said = format!("generation {} comes late: {ours} is held", sent.generation);
+            return Err(NodeError { step: "read what was sent".into(), said });
         }
         self.after = None;
         self.was_interrupted = self.state.sent().is_some() && !self.state.is_complete();
@@ -135,11 +132,7 @@ impl Node for Linux {
         if !self.state.is_complete() {
             self.state.complete()?;
         }
-        let outcome = |dialect| match differing.contains(&dialect) {
-            true => Outcome::Held,
-            false => Outcome::Unchanged,
-        };
-        Ok(dialects().map(|dialect| (dialect, outcome(dialect))).collect())
+        Ok(dialects().filter(|dialect| differing.contains(dialect)).collect())
     }
 
     fn start(&mut self, generation: Generation) -> Result<(), NodeError> {

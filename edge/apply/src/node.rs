@@ -3,8 +3,6 @@ use std::time::Duration;
 
 use model::{Dialect, Generation};
 
-use crate::Outcome;
-
 /// Everything one node shall hold, of one plan.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Sent {
@@ -34,11 +32,8 @@ pub trait Node: Send {
     fn sent(&self) -> Option<&Sent>;
     /// Makes it hold this: deny first, allow last. What it holds already is not touched; what was
     /// begun and not finished is finished. `step` is told the name of each step before it is done.
-    fn hold(
-        &mut self,
-        sent: &Sent,
-        step: &mut dyn FnMut(&str),
-    ) -> Result<Vec<(Dialect, Outcome)>, NodeError>;
+    /// Gives the dialects in which it held something else.
+    fn hold(&mut self, sent: &Sent, step: &mut dyn FnMut(&str)) -> Result<Vec<Dialect>, NodeError>;
     /// Opens the ports that the plan of this generation brought.
     fn start(&mut self, generation: Generation) -> Result<(), NodeError>;
     /// Keeps its gate open for so long from now on.

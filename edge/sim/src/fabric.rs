@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use apply::Keeps;
+use apply::{Devices, Numbered, Order, Outcome, Receipt, Standing, Terms};
 use model::{Artifact, DeviceId, Dialect, Fleet, Port};
 use observe::{Held, Holds, Unreachable};
 use wire::Mac;
 
 use crate::machine::Machine;
 use crate::routes::{Cables, Routes};
+use crate::steps;
 
 /// A fabric made of memory. It holds texts, and forwards frames by what they say.
 pub struct Fabric {
@@ -28,10 +29,22 @@ pub struct Fabric {
 #[derive(Default)]
 struct Device {
     held: BTreeMap<Dialect, Held>,
+    /// What it was sent; none if it only holds what a hand put there.
+    standing: Option<Standing>,
+    /// What it goes back to unless what it holds is confirmed.
+    before: Option<Before>,
+    /// Ports that came with what it holds and wait for its start.
+    shut: BTreeSet<Port>,
     /// Whether the packet program judges what comes by its cables.
     judges_cables: bool,
     /// What the texts make of the device; empty after each change of one.
     machine: OnceLock<Machine>,
+}
+
+/// What a device held before a trial.
+struct Before {
+    held: BTreeMap<Dialect, Held>,
+    standing: Option<Standing>,
 }
 
 impl Fabric {
@@ -63,6 +76,31 @@ impl Fabric {
             let held = Held { generation: artifact.generation, text: artifact.text() };
             self.put(artifact.device, artifact.dialect, held);
         }
+    }
+
+    /// Puts a text onto a device past every judge.
+    pub fn load_text(&mut self, device: DeviceId, dialect: Dialect, held: Held) {
+        self.put(device, dialect, held);
+    }
+
+    /// Lets the time of a trial be over: who was not confirmed holds what was held before, under
+    /// the number of what was tried. Says whether the device was on trial.
+    pub fn end_trial(&mut self, device: DeviceId) -> bool {
+        let Some(own) = self.devices.get_mut(&device) else { return false };
+        let (Some(before), Some(standing)) = (own.before.take(), &mut own.standing) else {
+            return false;
+        };
+        standing.on_trial = false;
+        standing.went_back_to = before.standing.as_ref().map(|before| before.generation);
+        standing.digest = before.standing.as_ref().and_then(|before| before.digest);
+        standing.started = before.standing.is_some_and(|before| before.started);
+        own.held = before.held;
+        let generation = standing.generation;
+        own.held.values_mut().for_each(|held| held.generation = generation);
+        own.shut.clear();
+        own.machine = OnceLock::new();
+        self.routes = OnceLock::new();
+        true
     }
 
     /// Lets nobody talk to the device any more. What it forwards does not change.
@@ -103,6 +141,91 @@ impl Fabric {
         self.routes = OnceLock::new();
     }
 
+    /// A device takes everything it is sent, or nothing.
+    fn take(&mut self, order: &Order, terms: &Terms) -> Result<Outcome, Unreachable> {
+        let device = order.device();
+        self.reach(device)?;
+        let own = self.devices.entry(device).or_default();
+        let refusal = own
+            .standing
+            .as_ref()
+            .and_then(|before| before.refusal(order.epoch(), order.generation(), order.digest()));
+        if let Some(refusal) = refusal {
+            return Ok(refusal);
+        }
+        let standing = steps::held(own.standing.as_ref(), order, terms);
+        // What one goes back to is what was last confirmed, not what was last tried.
+        let is_trial_of_a_trial = own.before.is_some();
+        if !standing.on_trial {
+            own.before = None;
+        } else if !is_trial_of_a_trial {
+            own.before = Some(Before { held: own.held.clone(), standing: own.standing.clone() });
+        }
+        let is_open = |port: &Port| !own.shut.contains(port);
+        let open: BTreeSet<Port> = own.machine().ports.keys().copied().filter(is_open).collect();
+        let is_started = standing.started;
+        own.standing = Some(standing);
+        let generation = order.generation();
+        let texts: BTreeMap<Dialect, Held> =
+            order.texts().map(|(dialect, text)| (dialect, Held { generation, text })).collect();
+        let text = |held: Option<&Held>| held.map(|held| held.text.clone());
+        let dialects: BTreeSet<Dialect> = texts.keys().chain(own.held.keys()).copied().collect();
+        let differs = |dialect: &Dialect| text(texts.get(dialect)) != text(own.held.get(dialect));
+        let changed: Vec<Dialect> = dialects.into_iter().filter(differs).collect();
+        own.held = texts;
+        if !changed.is_empty() {
+            own.judges_cables = self.fleet.judges_cables(device);
+            own.shut.clear();
+            own.machine = OnceLock::new();
+            self.routes = OnceLock::new();
+            if !is_started {
+                let ports = own.machine().ports.keys().copied();
+                let shut = ports.filter(|port| !open.contains(port)).collect();
+                own.shut = shut;
+                own.machine = OnceLock::new();
+            }
+        }
+        Ok(steps::outcome(changed))
+    }
+
+    fn open(&mut self, order: &Order) -> Result<Outcome, Unreachable> {
+        let device = order.device();
+        self.reach(device)?;
+        let own = self.devices.entry(device).or_default();
+        let opened = steps::started(own.standing.as_ref(), order);
+        let opened =
+            opened.map_err(|source| Unreachable { device: order.name().clone(), source })?;
+        if own.standing.as_ref() == Some(&opened) {
+            return Ok(Outcome::Unchanged);
+        }
+        own.standing = Some(opened);
+        if !std::mem::take(&mut own.shut).is_empty() {
+            own.machine = OnceLock::new();
+            self.routes = OnceLock::new();
+        }
+        Ok(Outcome::Held { changed: Vec::new() })
+    }
+
+    /// Whoever went back by itself cannot be told to stay any more.
+    fn stays(&self, device: DeviceId) -> Result<(), Unreachable> {
+        let own = self.devices.get(&device).and_then(|own| own.standing.as_ref());
+        if own.is_none_or(|own| own.went_back_to.is_none()) {
+            return Ok(());
+        }
+        Err(Unreachable {
+            device: self.fleet.device_name(device).clone(),
+            source: io::Error::other("nobody confirmed it in time, and it went back"),
+        })
+    }
+
+    fn agree(&self, &(device, epoch, generation): &Numbered) -> Result<(), Unreachable> {
+        self.reach(device)?;
+        let own = self.devices.get(&device).and_then(|own| own.standing.as_ref());
+        let agrees = steps::insist(own, epoch, generation);
+        let name = || self.fleet.device_name(device).clone();
+        agrees.map_err(|source| Unreachable { device: name(), source })
+    }
+
     fn reach(&self, device: DeviceId) -> Result<(), Unreachable> {
         if !self.cut.contains(&device) {
             return Ok(());
@@ -118,7 +241,11 @@ impl Device {
     fn machine(&self) -> &Machine {
         let texts = self.held.iter();
         let texts = texts.map(|(&dialect, held)| (dialect, held.text.as_str()));
-        self.machine.get_or_init(|| Machine::boot(texts, self.judges_cables))
+        self.machine.get_or_init(|| {
+            let mut machine = Machine::boot(texts, self.judges_cables);
+            machine.ports.retain(|port, _| !self.shut.contains(port));
+            machine
+        })
     }
 }
 
@@ -130,10 +257,37 @@ impl Holds for Fabric {
     }
 }
 
-impl Keeps for Fabric {
-    fn hold(&mut self, device: DeviceId, dialect: Dialect, held: Held) -> Result<(), Unreachable> {
+impl Devices for Fabric {
+    fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
+        let hold =
+            |order: &Order| Receipt { device: order.device(), outcome: self.take(order, terms) };
+        orders.iter().map(hold).collect()
+    }
+
+    fn start(&mut self, orders: &[Order]) -> Vec<Receipt> {
+        let start = |order: &Order| Receipt { device: order.device(), outcome: self.open(order) };
+        orders.iter().map(start).collect()
+    }
+
+    fn confirm(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
+        let mut confirm = |numbered: &Numbered| {
+            let agrees = self.agree(numbered).and_then(|()| self.stays(numbered.0));
+            let own = self.devices.get_mut(&numbered.0).filter(|_| agrees.is_ok());
+            if let Some(Device { standing: Some(standing), before, .. }) = own {
+                standing.on_trial = false;
+                *before = None;
+            }
+            (numbered.0, agrees)
+        };
+        devices.iter().map(&mut confirm).collect()
+    }
+
+    fn renew(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
+        devices.iter().map(|numbered| (numbered.0, self.agree(numbered))).collect()
+    }
+
+    fn standing(&self, device: DeviceId) -> Result<Option<Standing>, Unreachable> {
         self.reach(device)?;
-        self.put(device, dialect, held);
-        Ok(())
+        Ok(self.devices.get(&device).and_then(|own| own.standing.clone()))
     }
 }

@@ -16,6 +16,7 @@ mod nxos;
 mod oracle;
 mod policy;
 mod routes;
+mod steps;
 mod table;
 mod tree;
 mod walk;

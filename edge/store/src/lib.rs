@@ -1,188 +1,153 @@
 //! What happened, in which order, for sure?
 //!
-//! Takes: records. Gives: the same records, in the same order, after any crash.
-//! Never: rewrites; acknowledges what is not durable; understands a record.
+//! Takes: bytes that are records, and the revision behind which they belong. Gives: the same
+//! bytes, in the same order, after any crash.
+//! Never: rewrites; acknowledges as durable what is not; understands a record; writes, locks or
+//! shortens anything in order to read.
 //!
-//! One file of JSON lines, one line a record, written by one process at a time. Every line
-//! carries its number, how many lines of its batch are still to come, and a checksum over
-//! itself and the line before. A batch is there as a whole or not at all.
+//! A log is a folder ([`Folder`]): one file of JSON lines, one record a line, and beside it the
+//! content that records speak of by digest. Every line carries its number, how many lines of its
+//! batch are still to come, and SHA-256 over itself and the sum of the line before. A batch is
+//! there as a whole or not at all. [`Memory`] is the same without a disk, for simulation.
 
+mod before;
+mod carry;
+mod check;
+mod disk;
+mod error;
+mod folder;
 mod line;
+mod log;
+mod memory;
+mod objects;
+mod repair;
+mod salt;
+mod snapshot;
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
+use std::fmt;
 
-use line::{Chain, Damage};
-use plan::Record;
+use model::{Digest, Epoch, Timestamp};
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
-/// The open log. As long as it is open nobody else can open it.
-#[derive(Debug)]
-pub struct Log {
-    path: PathBuf,
-    file: File,
-    records: Vec<Record>,
-    chain: Chain,
-    cut: Option<Cut>,
-    failed: bool,
+pub use check::{Missing, Report, check};
+pub use disk::Written;
+pub use error::{AppendError, Damage, Foreign, ReadError, Unfit};
+pub use folder::{Folder, Torn};
+pub use log::{AppendError as LogError, Cut, Log, OpenError};
+pub use memory::{Fault, Memory};
+pub use repair::{Repair, RepairError, Repaired, repair};
+pub use salt::Kept;
+
+/// The form of the log that this room writes.
+pub const FORMAT: u32 = 1;
+
+/// How long a line may be with everything around its body, and its end.
+pub const LONGEST_LINE_BYTES: usize = 4096;
+
+/// The number of a record, counted from 1; 0 is before the first.
+#[derive(
+    Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Revision(pub u64);
+
+/// Who says a record, when and why.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// When.
+    pub at: Timestamp,
+    /// Who wanted it.
+    pub actor: SmolStr,
+    /// Through what they said it.
+    pub source: SmolStr,
+    /// The request that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<SmolStr>,
+    /// The record that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Revision>,
 }
 
-/// What a crash left behind at the end of the log, and what was cut off when it was opened.
-/// Nobody was told that these records are durable, so nothing was done because of them.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Cut {
-    /// The first line that was cut off, counted from 1.
-    pub line: usize,
-    /// How many bytes were cut off.
-    pub bytes: usize,
+/// A record where it stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Entry {
+    /// Its number.
+    pub revision: Revision,
+    /// Who said it, when and why.
+    pub envelope: Envelope,
+    /// What it says: one JSON value without a line break, as it was given.
+    pub body: Vec<u8>,
 }
 
-/// Why there is no log.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The file cannot be opened, read or repaired.
-    #[error("cannot open the log {}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What failed.
-        source: io::Error,
-    },
-    /// Another process writes it.
-    #[error("another process has the log {} open", path.display())]
-    Busy {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A line that was durable once has changed since.
-    #[error("line {line} of the log {} is damaged", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The line, counted from 1.
-        line: usize,
-        /// What is wrong with it.
-        source: Damage,
-    },
+/// Records that are there together or not at all.
+#[derive(Clone, Debug)]
+pub struct Batch<'a> {
+    /// Who says them, when and why.
+    pub envelope: Envelope,
+    /// One JSON value each, without a line break.
+    pub bodies: Vec<Vec<u8>>,
+    /// The content that they speak of and that is not there yet.
+    pub beside: &'a [Kept],
+    /// Whether it survives a loss of power when the append returns. What can be observed again
+    /// need not: it becomes durable with the next append that is.
+    pub is_durable: bool,
 }
 
-/// Why records are not durable.
-#[derive(Debug, thiserror::Error)]
-pub enum AppendError {
-    /// The file cannot be written.
-    #[error("cannot write to the log {}", path.display())]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// What failed.
-        source: io::Error,
-    },
-    /// An earlier write failed, so nobody knows what the file holds.
-    #[error("a write to the log {} failed before; open it again", path.display())]
-    FailedBefore {
-        /// The file.
-        path: PathBuf,
-    },
+/// What the log says of itself.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Beginning {
+    /// The form of its lines.
+    pub format: u32,
+    /// The installation whose log it is: 128 random bits.
+    pub installation: SmolStr,
+    /// The epoch that lasts. Another begins when the log went back: repaired, lost or restored.
+    pub epoch: Epoch,
 }
 
-impl Log {
-    /// Opens the log, or begins one. What a crash left incomplete at its end is cut off.
+/// Where records are.
+pub trait Store {
+    /// What the log says of itself; nothing if it has not begun.
     ///
     /// # Errors
-    /// If the file cannot be used, another process has it, or a line is damaged.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Self, OpenError> {
-        let path = path.into();
-        let unreadable = |source| OpenError::Unreadable { path: path.clone(), source };
-        let mut file = open_file(&path).map_err(unreadable)?;
-        match lock(&file) {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(OpenError::Busy { path }),
-            Err(TryLockError::Error(source)) => return Err(unreadable(source)),
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(unreadable)?;
-        let held = match line::read(&bytes) {
-            Ok(held) => held,
-            Err((line, source)) => return Err(OpenError::Damaged { path, line, source }),
-        };
-        let cut = (held.sound_bytes < bytes.len())
-            .then(|| Cut { line: held.records.len() + 1, bytes: bytes.len() - held.sound_bytes });
-        if cut.is_some() {
-            cut_off(&file, held.sound_bytes).map_err(unreadable)?;
-        }
-        Ok(Self { path, file, records: held.records, chain: held.chain, cut, failed: false })
-    }
+    /// If the log cannot be read, or is not sound.
+    fn began(&self) -> Result<Option<Beginning>, ReadError>;
 
-    /// Everything that happened, in order.
-    #[must_use]
-    pub fn records(&self) -> &[Record] {
-        &self.records
-    }
-
-    /// What was cut off when the log was opened.
-    #[must_use]
-    pub const fn cut(&self) -> Option<Cut> {
-        self.cut
-    }
-
-    /// Adds records, all or none. When this returns they survive a loss of power.
+    /// Every record after this one. Takes no lock, writes nothing and never sees a part of a
+    /// batch.
     ///
     /// # Errors
-    /// If they could not be made durable. The log must then be opened again.
-    pub fn append(&mut self, records: &[Record]) -> Result<(), AppendError> {
-        if self.failed {
-            let path = self.path.clone();
-            return Err(AppendError::FailedBefore { path });
-        }
-        if records.is_empty() {
-            return Ok(());
-        }
-        // Until the disk has said yes, nobody knows what the file holds.
-        self.failed = true;
-        let unwritable = |source| AppendError::Unwritable { path: self.path.clone(), source };
-        let (text, chain) = line::write(records, self.chain).map_err(unwritable)?;
-        self.file.write_all(&text).map_err(unwritable)?;
-        self.file.sync_data().map_err(unwritable)?;
-        self.failed = false;
-        self.chain = chain;
-        self.records.extend_from_slice(records);
-        Ok(())
+    /// If the log cannot be read, is not sound, or is not the one that was read before.
+    fn read(&self, after: Revision) -> Result<Vec<Entry>, ReadError>;
+
+    /// Adds records behind this one and gives the revision of the last. The first append also
+    /// begins the log, with a record of its own before them.
+    ///
+    /// # Errors
+    /// [`AppendError::Moved`] if somebody else appended: read on and begin anew. Otherwise if a
+    /// body is no record, the log is not sound, or the disk fails.
+    fn append(&mut self, expected: Revision, batch: Batch<'_>) -> Result<Revision, AppendError>;
+
+    /// Content with a salt of its own, for a record to speak of and an append to write.
+    fn keep(&self, content: &[u8]) -> Kept;
+
+    /// The content of this digest.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is damaged.
+    fn beside(&self, digest: &Digest) -> Result<Option<Vec<u8>>, ReadError>;
+}
+
+impl Revision {
+    /// The one after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
     }
 }
 
-/// Opens the file for appending. One that did not exist is durable in its directory before
-/// anything is written into it.
-fn open_file(path: &Path) -> io::Result<File> {
-    let is_new = !path.try_exists()?;
-    let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
-    if is_new {
-        file.sync_all()?;
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        File::open(directory)?.sync_all()?;
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
-    Ok(file)
-}
-
-/// Takes the lock. Who had the log before may have begun a child at that moment, and the child
-/// keeps the lock until it is another program: that is worth a short wait.
-fn lock(file: &File) -> Result<(), TryLockError> {
-    const TRIES: u32 = 20;
-    const WAIT: Duration = Duration::from_millis(10);
-    for _ in 1..TRIES {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => thread::sleep(WAIT),
-            taken => return taken,
-        }
-    }
-    file.try_lock()
-}
-
-fn cut_off(file: &File, sound_bytes: usize) -> io::Result<()> {
-    file.set_len(sound_bytes as u64)?;
-    file.sync_all()
 }

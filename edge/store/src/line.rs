@@ -1,156 +1,296 @@
-use std::io;
+//! Lines of the log: how a batch is written, and what bytes say.
 
-use plan::Record;
+use model::{Digest, Epoch, Timestamp};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
-/// Where the log ends: the number of the last line, and its checksum.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Chain {
-    lines: u64,
-    sum: u64,
+use crate::{AppendError, Beginning, Damage, Entry, Envelope, LONGEST_LINE_BYTES, Revision, Unfit};
+
+/// The end of a whole batch.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Position {
+    pub(crate) revision: Revision,
+    /// How many bytes stand before it.
+    pub(crate) offset: u64,
+    /// The sum of the last line.
+    pub(crate) sum: Digest,
+    /// Up to here a loss of power takes nothing; perhaps further, but nobody said so.
+    pub(crate) synced: Revision,
+    /// What the log says of itself.
+    pub(crate) beginning: Option<Beginning>,
 }
 
-/// What a file holds.
+/// A record, and what its line says beside it.
 #[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) records: Vec<Record>,
-    pub(crate) chain: Chain,
-    /// How many bytes the whole batches take.
-    pub(crate) sound_bytes: usize,
+pub(crate) struct Line {
+    pub(crate) entry: Entry,
+    /// How many of its batch come behind it.
+    pub(crate) left: u64,
+    pub(crate) sum: Digest,
 }
 
-/// What is wrong with a line.
-#[derive(Debug, thiserror::Error)]
-pub enum Damage {
-    /// It does not end as a line of the log ends.
-    #[error("it has no checksum")]
-    NoChecksum,
-    /// It was changed, or the line before it was.
-    #[error("its checksum is wrong")]
-    WrongChecksum,
-    /// Lines are missing or were moved.
-    #[error("its number is {found}, but should be {expected}")]
-    WrongNumber {
-        /// The number it has.
-        found: u64,
-        /// The number it should have.
-        expected: u64,
-    },
-    /// Its batch has another number of lines than was said.
-    #[error("it is not where its batch has it")]
-    WrongPlace,
-    /// It is no record.
-    #[error("it is no record")]
-    NotARecord(#[source] serde_json::Error),
+/// Bytes that end in damage.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    /// The end of the last whole batch before it.
+    pub(crate) sound: Position,
+    /// The line, counted from 1.
+    pub(crate) line: u64,
+    pub(crate) damage: Damage,
 }
 
-/// A line without its checksum.
-#[derive(Serialize)]
-struct Body<'a> {
-    seq: u64,
-    left: usize,
-    record: &'a Record,
-}
-
-#[derive(Deserialize)]
+/// What stands before a body.
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OwnedBody {
-    seq: u64,
-    left: usize,
-    record: Record,
+struct Head {
+    revision: Revision,
+    left: u64,
+    /// Up to which record everything was durable when this line was written. Without it that is
+    /// the record right before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    synced: Option<Revision>,
+    at: Timestamp,
+    actor: SmolStr,
+    source: SmolStr,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<SmolStr>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cause: Option<Revision>,
 }
 
+/// The only record that the log understands: its own.
+#[derive(Debug, Serialize, Deserialize)]
+struct Began {
+    began: Said,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Said {
+    format: u32,
+    installation: SmolStr,
+    epoch: Epoch,
+    /// The last record of the epoch before that was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<Revision>,
+}
+
+const BEGAN: &[u8] = b"{\"began\":";
+/// A quotation mark inside a text has a backslash before it, so this stands in a line once
+/// before the body, and nowhere else before it.
+const BODY_BEGINS: &[u8] = b",\"body\":";
 const SUM_BEGINS: &str = ",\"sum\":\"";
-const SUM_ENDS: &str = "\"}";
-const SUM_DIGITS: usize = 16;
+const SUM_ENDS: &str = "\"}\n";
+const SUM_DIGITS: usize = 2 * Digest::BYTES;
 
-/// The lines of one batch, and where the log ends after them.
-pub(crate) fn write(records: &[Record], mut chain: Chain) -> io::Result<(Vec<u8>, Chain)> {
-    let mut text = Vec::new();
-    for (position, record) in records.iter().enumerate() {
-        let body = serde_json::to_vec(&Body {
-            seq: chain.lines + 1,
-            left: records.len() - 1 - position,
-            record,
-        })?;
-        let open = &body[..body.len() - 1];
-        chain = chain.after(open);
-        text.extend_from_slice(open);
-        let sum = chain.sum;
-        text.extend_from_slice(format!("{SUM_BEGINS}{sum:016x}{SUM_ENDS}\n").as_bytes());
+impl Position {
+    /// Before the first record.
+    pub(crate) fn start() -> Self {
+        let zero = Revision(0);
+        Self { revision: zero, offset: 0, sum: Digest::of(b""), synced: zero, beginning: None }
     }
-    Ok((text, chain))
+
+    /// How the bytes before this position end, if they are the ones that were read.
+    pub(crate) fn seal(&self) -> Vec<u8> {
+        format!("{}{SUM_ENDS}", self.sum).into_bytes()
+    }
 }
 
-/// Reads whole batches. A bad last line, and a batch whose end is missing, are what a crash
-/// leaves behind and are left out; any other bad line is damage, and its number is returned.
-pub(crate) fn read(bytes: &[u8]) -> Result<Held, (usize, Damage)> {
-    let mut sound = Held { records: Vec::new(), chain: Chain::default(), sound_bytes: 0 };
-    let mut batch: Vec<Record> = Vec::new();
-    let (mut chain, mut expected_left) = (Chain::default(), None);
-    let mut end = 0;
-    for (position, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
-        end += line.len();
-        let (body, after) = match read_line(line, chain, expected_left) {
+/// The body of the record that begins a log or an epoch.
+pub(crate) fn began(beginning: &Beginning, after: Option<Revision>) -> Vec<u8> {
+    let Beginning { format, installation, epoch } = beginning;
+    let after = after.map_or_else(String::new, |after| format!(",\"after\":{after}"));
+    format!(
+        "{{\"began\":{{\"format\":{format},\"installation\":\"{installation}\",\
+         \"epoch\":{epoch}{after}}}}}"
+    )
+    .into_bytes()
+}
+
+/// Whether these bodies can be records.
+pub(crate) fn fit(bodies: &[Vec<u8>]) -> Result<(), AppendError> {
+    for (position, body) in bodies.iter().enumerate() {
+        fit_one(body).map_err(|source| AppendError::Unfit { position: position + 1, source })?;
+    }
+    Ok(())
+}
+
+fn fit_one(body: &[u8]) -> Result<(), Unfit> {
+    if body.contains(&b'\n') {
+        return Err(Unfit::LineBreak);
+    }
+    if body.starts_with(BEGAN) {
+        return Err(Unfit::Reserved);
+    }
+    let text = std::str::from_utf8(body).map_err(Unfit::NotText)?;
+    serde_json::from_str::<IgnoredAny>(text).map_err(Unfit::NotJson)?;
+    Ok(())
+}
+
+/// The lines of one batch, and where the log ends after them. The batch is not durable yet.
+pub(crate) fn write<B: AsRef<[u8]>>(
+    envelope: &Envelope,
+    bodies: &[B],
+    from: &Position,
+) -> Result<(Vec<u8>, Position), AppendError> {
+    let (mut text, mut end) = (Vec::new(), from.clone());
+    for (position, body) in bodies.iter().enumerate() {
+        let unfit = |source| AppendError::Unfit { position: position + 1, source };
+        let left = (bodies.len() - 1 - position) as u64;
+        let bytes = push(&mut text, envelope, left, body.as_ref(), &mut end).map_err(unfit)?;
+        if bytes > LONGEST_LINE_BYTES {
+            return Err(unfit(Unfit::TooLong { bytes }));
+        }
+    }
+    Ok((text, end))
+}
+
+/// Writes one line, which may have any length, and says which one it has.
+pub(crate) fn push(
+    text: &mut Vec<u8>,
+    envelope: &Envelope,
+    left: u64,
+    body: &[u8],
+    end: &mut Position,
+) -> Result<usize, Unfit> {
+    let revision = end.revision.next();
+    let Envelope { at, actor, source, request, cause } = envelope.clone();
+    let synced = (end.synced != end.revision).then_some(end.synced);
+    let head = Head { revision, left, synced, at, actor, source, request, cause };
+    let mut line = serde_json::to_vec(&head).map_err(Unfit::NotJson)?;
+    line.pop();
+    line.extend_from_slice(BODY_BEGINS);
+    line.extend_from_slice(body);
+    let sum = Digest::of_behind(end.sum.as_bytes(), &line);
+    line.extend_from_slice(format!("{SUM_BEGINS}{sum}{SUM_ENDS}").as_bytes());
+    text.extend_from_slice(&line);
+    end.revision = revision;
+    end.offset += line.len() as u64;
+    end.sum = sum;
+    if let Some(said) = beginning(body).ok().flatten() {
+        end.beginning = Some(said);
+    }
+    Ok(line.len())
+}
+
+/// Reads whole batches, gives each line to `each`, and says where the last of them ends. What a
+/// crash leaves behind is passed over; everything else that is not as it was written is damage.
+pub(crate) fn read(
+    bytes: &[u8],
+    from: &Position,
+    mut each: impl FnMut(Line),
+) -> Result<Position, Box<Broken>> {
+    let (mut sound, mut cursor) = (from.clone(), from.clone());
+    let mut batch: Vec<Line> = Vec::new();
+    let mut at = 0;
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        let expected_left = batch.last().map(|line| line.left - 1);
+        let read = match read_line(line, &mut cursor, expected_left) {
             Ok(read) => read,
-            Err(_) if end == bytes.len() => return Ok(sound),
-            Err(damage) => return Err((position + 1, damage)),
+            Err(_) if is_torn(&bytes[at..], sound.revision) => return Ok(sound),
+            Err(damage) => {
+                let line = cursor.revision.0 + 1;
+                return Err(Box::new(Broken { sound, line, damage }));
+            }
         };
-        chain = after;
-        batch.push(body.record);
-        expected_left = body.left.checked_sub(1);
-        if body.left == 0 {
-            sound.records.append(&mut batch);
-            sound.chain = chain;
-            sound.sound_bytes = end;
+        at += line.len();
+        let is_last = read.left == 0;
+        batch.push(read);
+        if is_last {
+            batch.drain(..).for_each(&mut each);
+            sound = cursor.clone();
         }
     }
     Ok(sound)
 }
 
+/// Whether a crash explains these bytes, which begin with a bad line. What was written and not
+/// yet durable ends too early or has holes of zeros; it does not say that it was durable.
+fn is_torn(bytes: &[u8], sound: Revision) -> bool {
+    let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
+    let is_remnant = |line: &[u8]| !line.ends_with(b"\n") || line.contains(&0);
+    lines.next().is_some_and(is_remnant)
+        && !lines.filter_map(synced_before).any(|synced| synced > sound)
+}
+
+/// Up to which record everything was durable when this line was written, as far as it can be
+/// understood.
+fn synced_before(line: &[u8]) -> Option<Revision> {
+    let head = head(line).ok()?.0;
+    Some(head.synced.unwrap_or(Revision(head.revision.0.saturating_sub(1))))
+}
+
 fn read_line(
     line: &[u8],
-    chain: Chain,
-    expected_left: Option<usize>,
-) -> Result<(OwnedBody, Chain), Damage> {
-    let (open, sum) = split_sum(line).ok_or(Damage::NoChecksum)?;
-    let after = chain.after(open);
-    if after.sum != sum {
-        return Err(Damage::WrongChecksum);
+    cursor: &mut Position,
+    expected_left: Option<u64>,
+) -> Result<Line, Damage> {
+    let (open, stated) = split_sum(line).ok_or(Damage::NoSum)?;
+    let sum = Digest::of_behind(cursor.sum.as_bytes(), open);
+    if sum != stated {
+        return Err(Damage::WrongSum);
     }
-    let closed = [open, b"}"].concat();
-    let body: OwnedBody = serde_json::from_slice(&closed).map_err(Damage::NotARecord)?;
-    if body.seq != after.lines {
-        return Err(Damage::WrongNumber { found: body.seq, expected: after.lines });
+    let (head, body) = head(open).map_err(Damage::NotARecord)?;
+    serde_json::from_slice::<IgnoredAny>(body).map_err(Damage::NotARecord)?;
+    let expected = cursor.revision.next();
+    if head.revision != expected {
+        return Err(Damage::WrongNumber { found: head.revision, expected });
     }
-    if expected_left.is_some_and(|left| left != body.left) {
+    if expected_left.is_some_and(|left| left != head.left) {
         return Err(Damage::WrongPlace);
     }
-    Ok((body, after))
+    match beginning(body).map_err(Damage::NotARecord)? {
+        Some(beginning) => cursor.beginning = Some(beginning),
+        None if cursor.beginning.is_none() => return Err(Damage::NotBegun),
+        None => {}
+    }
+    cursor.synced = head.synced.unwrap_or(cursor.revision);
+    cursor.revision = expected;
+    cursor.offset += line.len() as u64;
+    cursor.sum = sum;
+    let left = head.left;
+    let Head { revision, at, actor, source, request, cause, .. } = head;
+    let envelope = Envelope { at, actor, source, request, cause };
+    Ok(Line { entry: Entry { revision, envelope, body: body.to_vec() }, left, sum })
 }
 
-/// A whole line as the bytes before its checksum, and the checksum.
-fn split_sum(line: &[u8]) -> Option<(&[u8], u64)> {
-    let line = line.strip_suffix(b"\n")?.strip_suffix(SUM_ENDS.as_bytes())?;
+/// A whole line as the bytes before its sum, and the sum.
+fn split_sum(line: &[u8]) -> Option<(&[u8], Digest)> {
+    let line = line.strip_suffix(SUM_ENDS.as_bytes())?;
     let (rest, digits) = line.split_at_checked(line.len().checked_sub(SUM_DIGITS)?)?;
     let open = rest.strip_suffix(SUM_BEGINS.as_bytes())?;
-    let digits = std::str::from_utf8(digits).ok()?;
-    let sum = u64::from_str_radix(digits, 16).ok()?;
-    // Capitals and a plus are the same number, and still another byte than was written.
-    (format!("{sum:016x}") == digits).then_some((open, sum))
+    let sum = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some((open, sum))
 }
 
-impl Chain {
-    /// FNV-1a with 64 bits over the checksum before and this line: small, and enough to find
-    /// what a crash or a bad disk did. It is no defence against somebody who wants to forge.
-    fn after(self, line: &[u8]) -> Self {
-        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let before = self.sum.to_be_bytes();
-        let sum = before
-            .iter()
-            .chain(line)
-            .fold(OFFSET, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(PRIME));
-        Self { lines: self.lines + 1, sum }
+/// What stands before the body, and the rest.
+fn head(line: &[u8]) -> Result<(Head, &[u8]), serde_json::Error> {
+    let at = line.windows(BODY_BEGINS.len()).position(|window| window == BODY_BEGINS);
+    let at = at.unwrap_or(line.len());
+    let closed = [&line[..at], b"}"].concat();
+    let head = serde_json::from_slice(&closed)?;
+    Ok((head, line.get(at + BODY_BEGINS.len()..).unwrap_or_default()))
+}
+
+/// The form that the first line says the log has, if it says so soundly.
+pub(crate) fn format(bytes: &[u8]) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct First {
+        body: Began,
     }
+    let line = bytes.split_inclusive(|&byte| byte == b'\n').next()?;
+    let (open, sum) = split_sum(line)?;
+    if Digest::of_behind(Position::start().sum.as_bytes(), open) != sum {
+        return None;
+    }
+    let first: First = serde_json::from_slice(&[open, b"}"].concat()).ok()?;
+    Some(first.body.began.format)
+}
+
+fn beginning(body: &[u8]) -> Result<Option<Beginning>, serde_json::Error> {
+    if !body.starts_with(BEGAN) {
+        return Ok(None);
+    }
+    let Began { began: Said { format, installation, epoch, .. } } = serde_json::from_slice(body)?;
+    Ok(Some(Beginning { format, installation, epoch }))
 }

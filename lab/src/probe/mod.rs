@@ -117,7 +117,9 @@ impl Lab {
     /// # Errors
     /// If an agent takes no part.
     pub fn explain(&self, seen: &mut [Seen]) -> Result<(), Trouble> {
-        let agents = agent::Fleet::open(&self.authority()).map_err(failed)?;
+        let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
+        let handle = runtime.handle().clone();
+        let agents = agent::Fleet::open(&self.authority(), handle).map_err(failed)?;
         let silent: Vec<&mut Seen> = seen.iter_mut().filter(|seen| !seen.arrived).collect();
         let probes: Vec<Probe> = silent.iter().map(|seen| seen.probe.clone()).collect();
         let told = self.crowd().survey(&agents, &probes, &mut |_| {}).map_err(failed)?;

@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agent::{Gate, OnDrift, TalkError};
+use agent::TalkError;
+use apply::{Gate, OnDrift};
 use clap::Args;
 use model::Name;
 use serde::Serialize;

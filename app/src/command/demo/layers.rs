@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use control::{Journal, Request};
 use model::{Artifact, Dialect};
-use plan::Ledger;
+use store::Memory;
 
 use super::Stage;
 use crate::demo::HALL;
-use crate::draft::Draft;
 use crate::ending::Stop;
 use crate::evidence::Texts;
 use crate::words::{BAD, DIM, GOOD, NAME, plural, wrapped};
@@ -21,8 +21,8 @@ impl Stage<'_> {
              drivers, NVLink partitions, device lists, machines, the InfiniBand subnet, Slurm and \
              Kubernetes. Each may be right for itself; they are judged together.",
         )?;
-        let intent = intent::load(&HALL).map_err(Stop::documents)?;
-        let draft = Draft::over(intent, Ledger::default())?;
+        let journal = Journal::open(Memory::new(0))?;
+        let draft = journal.draft(&Request::put(&HALL)).map_err(Stop::no_draft)?;
         let plan = &draft.next.plan;
         let mut artifacts = render::all(plan);
         let layers: BTreeSet<Dialect> = artifacts.iter().map(|artifact| artifact.dialect).collect();

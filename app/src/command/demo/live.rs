@@ -93,7 +93,7 @@ impl Stage<'_> {
              this machine, between network namespaces. All its workloads hang on one bridge on \
              purpose: the filter alone keeps them apart.",
         )?;
-        let host = self.host(self.draft.device(DEVICE)?);
+        let host = self.host(self.device(DEVICE));
         match host.and_then(|mut host| self.try_all(&mut host)) {
             Ok(told) => self.out.write_all(&told)?,
             Err(trouble) => {

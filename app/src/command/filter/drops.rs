@@ -58,6 +58,10 @@ fn reason(name: &str) -> Result<Reason, String> {
 }
 
 impl Drops {
+    pub(super) const fn is_endless(&self) -> bool {
+        self.follow
+    }
+
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let kernel = self.place.open()?;
         let mut events = kernel.events()?;

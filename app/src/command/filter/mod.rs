@@ -75,7 +75,7 @@ impl Filter {
     }
 
     pub(super) const fn is_endless(&self) -> bool {
-        matches!(self, Self::Drops(drops) if drops.follow)
+        matches!(self, Self::Drops(drops) if drops.is_endless())
     }
 
     pub(super) const fn format(&self) -> Format {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use agent::Gate;
+use apply::Gate;
 use clap::Args;
 use serde::Serialize;
 
@@ -77,7 +77,7 @@ impl Status {
 
 impl View {
     fn of(lab: &lab::Lab) -> Result<Self, Stop> {
-        let statuses = agent::Fleet::open(&lab.authority())?.statuses();
+        let statuses = agent::Fleet::open(&lab.authority(), crate::runtime::handle()?)?.statuses();
         let switches = lab.devices().into_iter().map(|device| {
             let status = statuses.iter().find(|(name, _)| name.as_str() == device);
             SwitchView::of(lab, device, status.map(|(_, status)| status))

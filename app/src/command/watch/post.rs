@@ -2,28 +2,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use agent::{Differing, Event, Gate, Holding, News, OnDrift};
-use model::{Artifact, DeviceId, Dialect, Fleet, JobName, Name, Part, PartText};
+use agent::{Differing, Event, Holding, News};
+use apply::{Gate, OnDrift};
+use control::Draft;
+use model::{
+    Artifact, DeviceId, Dialect, Fleet, Generation, JobName, Name, Part, PartText, Timestamp,
+};
+use next::State;
 use plan::Plan;
 use serde::Serialize;
+use store::Revision;
 use verify::{Finding, Verifier};
 
 use super::concern::{self, Concern};
 use super::stranger::{Mark, Strangers};
 use super::summary;
-use crate::draft::Draft;
 use crate::evidence::{Found, Texts};
 use crate::words::{BAD, DIM, Format, GOOD, NAME, NOTE, Table, cell, painted, plural, some};
 
 /// What is known about the devices, and what was told.
-pub(super) struct Post<'a> {
-    plan: &'a Plan,
-    fleet: &'a Fleet,
+pub(super) struct Post {
+    /// The last that was planned when this plan was read.
+    generation: Generation,
+    plan: Plan,
+    fleet: Arc<Fleet>,
     format: Format,
     devices: BTreeMap<Name, DeviceId>,
     silent: BTreeSet<Name>,
     verifier: Verifier,
+    /// What each agent said that its device holds.
+    held: BTreeMap<Name, Holding>,
     artifacts: BTreeMap<(DeviceId, Dialect), Artifact>,
     findings: BTreeSet<Finding>,
     strangers: Strangers,
@@ -34,16 +44,57 @@ pub(super) struct Post<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 enum View<'a> {
-    Finding { finding: &'a Found },
-    Resolved { findings: usize },
-    Drift { device: &'a Name, on_drift: &'static str, lines: Vec<LineView<'a>> },
-    Mended { device: &'a Name, by_agent: bool, left: usize, trouble: Option<&'a str> },
-    Stranger { device: &'a Name, reason: &'a str, frames: u64, jobs: Vec<&'a JobName> },
-    Gate { device: &'a Name, gate: Gate },
-    Blind { device: &'a Name, why: &'a str },
-    WentBack { device: &'a Name, from: u64, to: Option<u64>, trouble: Option<&'a str> },
-    Gone { device: &'a Name, why: String },
-    Back { device: &'a Name },
+    Heartbeat {
+        at: Timestamp,
+        revision: Revision,
+        generation: Generation,
+        findings: usize,
+        silent: usize,
+    },
+    Finding {
+        finding: &'a Found,
+    },
+    Resolved {
+        findings: usize,
+    },
+    Drift {
+        device: &'a Name,
+        on_drift: &'static str,
+        lines: Vec<LineView<'a>>,
+    },
+    Mended {
+        device: &'a Name,
+        by_agent: bool,
+        left: usize,
+        trouble: Option<&'a str>,
+    },
+    Stranger {
+        device: &'a Name,
+        reason: &'a str,
+        frames: u64,
+        jobs: Vec<&'a JobName>,
+    },
+    Gate {
+        device: &'a Name,
+        gate: Gate,
+    },
+    Blind {
+        device: &'a Name,
+        why: &'a str,
+    },
+    WentBack {
+        device: &'a Name,
+        from: u64,
+        to: Option<u64>,
+        trouble: Option<&'a str>,
+    },
+    Gone {
+        device: &'a Name,
+        why: String,
+    },
+    Back {
+        device: &'a Name,
+    },
 }
 
 #[derive(Serialize)]
@@ -54,27 +105,62 @@ struct LineView<'a> {
     concern: Concern,
 }
 
-impl<'a> Post<'a> {
+impl Post {
     pub(super) fn new<'b>(
-        draft: &'a Draft,
+        draft: Draft,
         format: Format,
         agents: impl Iterator<Item = &'b Name>,
     ) -> Self {
-        let plan = &draft.next.plan;
-        let fleet = &draft.intent.fleet;
-        let named = fleet.devices().map(|device| (fleet.device_name(device).clone(), device));
+        let generation = draft.ledger().generation();
+        let plan = draft.next.plan;
+        let fleet = draft.intent.fleet;
         Self {
+            generation,
+            devices: named(&fleet),
+            silent: agents.cloned().collect(),
+            verifier: Verifier::new(Arc::clone(&fleet), &plan.owners()),
             plan,
             fleet,
             format,
-            devices: named.collect(),
-            silent: agents.cloned().collect(),
-            verifier: Verifier::new(fleet.clone(), &plan.owners()),
+            held: BTreeMap::new(),
             artifacts: BTreeMap::new(),
             findings: BTreeSet::new(),
             strangers: Strangers::default(),
             told: 0,
         }
+    }
+
+    /// Whether the log says another plan than the one that is judged by.
+    pub(super) fn is_behind(&self, state: &State) -> bool {
+        state.ledger().generation() > self.generation
+    }
+
+    /// Judges by this plan from now on.
+    pub(super) fn follow(&mut self, draft: Draft) {
+        self.generation = draft.ledger().generation();
+        self.plan = draft.next.plan;
+        self.fleet = draft.intent.fleet;
+        self.devices = named(&self.fleet);
+        self.verifier = Verifier::new(Arc::clone(&self.fleet), &self.plan.owners());
+        self.artifacts.clear();
+        for (name, holding) in self.held.clone() {
+            self.hold(&name, holding);
+        }
+    }
+
+    /// Programs hear that the watch goes on, and how it stands.
+    pub(super) fn beat(
+        &self,
+        revision: Revision,
+        at: Timestamp,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        if self.format == Format::Text {
+            return Ok(());
+        }
+        let (findings, silent) = (self.findings.len(), self.silent.len());
+        let generation = self.generation;
+        line(out, &View::Heartbeat { at, revision, generation, findings, silent })
     }
 
     /// Whether every agent was heard, or does not answer and was named.
@@ -131,7 +217,7 @@ impl<'a> Post<'a> {
         let over = self.findings.difference(&now).count();
         self.told += new.len();
         let artifacts: Vec<Artifact> = self.artifacts.values().cloned().collect();
-        let texts = Texts::of(self.fleet, &artifacts);
+        let texts = Texts::of(&self.fleet, &artifacts);
         if self.format == Format::Text {
             texts.write_findings(out, &new)?;
             if over > 0 {
@@ -151,6 +237,7 @@ impl<'a> Post<'a> {
     }
 
     fn hold(&mut self, name: &Name, holding: Holding) {
+        self.held.insert(name.clone(), holding.clone());
         let Some(&device) = self.devices.get(name) else {
             return;
         };
@@ -275,7 +362,7 @@ impl<'a> Post<'a> {
 
     fn concern(&self, name: &Name, differing: &Differing) -> Concern {
         match self.devices.get(name) {
-            Some(device) => concern::of_line(self.plan, *device, &whole(differing)),
+            Some(device) => concern::of_line(&self.plan, *device, &whole(differing)),
             None => Concern::default(),
         }
     }
@@ -314,6 +401,10 @@ impl<'a> Post<'a> {
         let words = if words.is_empty() { String::new() } else { format!(": {words}") };
         writeln!(out, "{style}{what}{style:#}  {NAME}{name}{NAME:#}{words}")
     }
+}
+
+fn named(fleet: &Fleet) -> BTreeMap<Name, DeviceId> {
+    fleet.devices().map(|device| (fleet.device_name(device).clone(), device)).collect()
 }
 
 /// A statement with the blocks it stands in.

@@ -40,6 +40,7 @@ pub use weakness::LayerWeakness;
 
 use found::Findings;
 
+use crate::cleared::Source;
 use crate::device::At;
 use crate::finding::{Finding, Weakness};
 use crate::verifier::{JobId, Verifier};
@@ -303,6 +304,7 @@ impl Verifier {
         reading: Option<Reading>,
     ) {
         let id = self.sheet_id(device, dialect, part);
+        self.digests.note(device, id, Source::of(reading.as_ref()));
         let gone = std::mem::take(&mut self.sheets[id as usize].claims);
         let was_strange = !self.sheets[id as usize].unknown.is_empty();
         let was = self.sheets[id as usize].present;

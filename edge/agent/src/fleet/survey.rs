@@ -196,8 +196,7 @@ impl Survey<'_> {
 
     fn ask(&self, words: Vec<(Name, Sounding)>) -> Result<BTreeMap<Name, Sounded>, SurveyError> {
         let asks = words.into_iter().map(|(node, word)| (node, Request::Probe(word))).collect();
-        let answers = self.fleet.runtime.block_on(self.fleet.each(asks));
-        let answers = understand(answers, |answer| match answer {
+        let answers = understand(self.fleet.answers(asks), |answer| match answer {
             Answer::Probed(sounded) => Some(sounded),
             _ => None,
         });

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use apply::{NodeError, Sent};
+use apply::{Gate, NodeError, OnDrift, Sent};
 use model::Dialect;
 
 use super::{GATHER, Keeper};
-use crate::message::{Differing, Gate, Holding, News, OnDrift, Texts, differing};
+use crate::message::{Differing, Holding, News, Texts, differing};
 use crate::record::now_ms;
 
 /// A drift that stays is tried to be repaired again after so long, each time twice as long.

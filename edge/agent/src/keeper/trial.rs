@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use apply::{NodeError, Sent};
+use apply::{Gate, NodeError, Sent};
 use model::Generation;
 
 use super::{Keeper, refused};
-use crate::message::{Answer, Gate, News};
+use crate::message::{Answer, News};
 use crate::record::{Before, Span, Trial, now_ms};
 
 impl Keeper {

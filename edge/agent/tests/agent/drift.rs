@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use agent::{Event, Gate, News, OnDrift, Wish};
+use agent::{Event, News};
+use apply::{Gate, OnDrift, Terms};
 use model::Dialect;
 
 use crate::stage::{Ear, Plans, Stage, TRAIN};
@@ -12,8 +13,8 @@ fn begin(on_drift: OnDrift) -> (Stage, Plans, agent::Fleet, Ear) {
     let stage = Stage::new();
     let plans = Plans::of(&[&[TRAIN]]);
     let fleet = stage.fleet();
-    let wish = Wish { on_drift, confirm_within: None };
-    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &wish).is_started);
+    let terms = Terms { on_drift, confirm_within: None };
+    assert!(plans.push_on(&fleet, 0, &terms).is_started);
     let ear = Ear::to(&fleet);
     ear.first("leaf-1");
     (stage, plans, fleet, ear)
@@ -93,8 +94,8 @@ fn under_quarantine_the_gate_stays_closed_until_the_next_plan() {
     stage.start("leaf-1");
     assert_eq!(stage.status("leaf-1").gate, Gate::Quarantine);
     assert!(!stage.node("leaf-1").is_open());
-    let wish = Wish { on_drift: OnDrift::Quarantine, confirm_within: None };
-    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &wish).is_started);
+    let terms = Terms { on_drift: OnDrift::Quarantine, confirm_within: None };
+    assert!(plans.push_on(&fleet, 0, &terms).is_started);
     assert!(stage.node("leaf-1").is_open());
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use agent::{Gate, News, TalkError, Terms, Wish};
+use agent::{News, TalkError, Terms};
+use apply::Gate;
 use model::Generation;
 
 use crate::stage::{Ear, Plans, Stage, TRAIN, name};
@@ -18,14 +19,14 @@ fn without_the_controller_the_gate_stays_open_until_its_lease_ends() {
     let fleet = stage.fleet();
     let ear = Ear::to(&fleet);
     ear.first("leaf-1");
-    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(plans.push(&fleet, 0).is_started);
     assert!(stage.node("leaf-1").is_open());
     ear.news("leaf-1", |news| (news == News::Gate(Gate::LeaseOver)).then_some(()));
     assert!(!stage.node("leaf-1").is_open());
     // What it holds may be somebody else's by now: only a plan opens it again.
     let refused = fleet.renew(Generation(1)).remove(&name("leaf-1")).unwrap().unwrap_err();
     assert!(matches!(&refused, TalkError::Failed { said, .. } if said.contains("apply")));
-    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(plans.push(&fleet, 0).is_started);
     assert!(stage.node("leaf-1").is_open());
 }
 
@@ -34,7 +35,7 @@ fn a_controller_that_believes_in_another_plan_does_not_renew() {
     let stage = Stage::new();
     let plans = Plans::of(&[&[TRAIN]]);
     let fleet = stage.fleet();
-    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(plans.push(&fleet, 0).is_started);
     assert!(fleet.renew(Generation(1)).values().all(Result::is_ok));
     assert!(fleet.renew(Generation(2)).values().all(Result::is_err));
 }
@@ -44,7 +45,7 @@ fn a_gate_that_the_controller_closed_stays_closed_through_a_restart() {
     let mut stage = Stage::new();
     let plans = Plans::of(&[&[TRAIN]]);
     let fleet = stage.fleet();
-    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(plans.push(&fleet, 0).is_started);
     fleet.close(&name("leaf-2")).unwrap();
     assert!(!stage.node("leaf-2").is_open());
     stage.kill("leaf-2");

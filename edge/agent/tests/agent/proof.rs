@@ -15,7 +15,7 @@ fn check(stage: &Stage, identity: &std::path::Path, expected: Expect) {
     let leaf = name("leaf-1");
     let identity = Identity::open(identity).unwrap();
     let addresses = BTreeMap::from([(leaf.clone(), stage.address("leaf-1"))]);
-    let fleet = Fleet::of(&identity, addresses).unwrap();
+    let fleet = Fleet::of(&identity, addresses, stage.handle()).unwrap();
     let refusal = fleet.statuses().remove(&leaf).unwrap().unwrap_err();
     assert!(matches!(refusal, TalkError::Unproved(_)), "{refusal:?}");
     expected.assert_eq(&refusal.to_string());
@@ -71,7 +71,10 @@ fn a_nodes_certificate_does_not_command_even_if_it_says_it_is_the_controllers() 
     let stage = Stage::new();
     let node = stage.identity_folder("leaf-2");
     let identity = Identity::open(&node).unwrap();
-    assert!(matches!(Fleet::of(&identity, BTreeMap::new()), Err(FleetError::NoController)));
+    assert!(matches!(
+        Fleet::of(&identity, BTreeMap::new(), stage.handle()),
+        Err(FleetError::NoController)
+    ));
     fs::write(node.join("name"), "controller\n").unwrap();
     assert!(Identity::open(&node).is_err());
 }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use agent::{Gate, News, Terms, Wish};
+use agent::{News, Terms};
+use apply::Gate;
 use model::{Dialect, Generation};
 
 use crate::stage::{Ear, Plans, Stage, TRAIN};
@@ -11,7 +12,7 @@ use crate::stage::{Ear, Plans, Stage, TRAIN};
 fn in_force(terms: Terms) -> (Stage, Plans) {
     let stage = Stage::with(terms);
     let plans = Plans::of(&[&[TRAIN]]);
-    assert!(stage.fleet().push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(plans.push(&stage.fleet(), 0).is_started);
     (stage, plans)
 }
 
@@ -37,7 +38,7 @@ fn a_plan_that_was_held_and_never_started_is_not_started_by_the_next_agent() {
     let mut stage = Stage::new();
     let plans = Plans::of(&[&[TRAIN]]);
     stage.node("leaf-2").fail(Some("no room"));
-    assert!(!stage.fleet().push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(!plans.push(&stage.fleet(), 0).is_started);
     stage.kill("leaf-1");
     stage.start("leaf-1");
     assert!(!stage.status("leaf-1").started);

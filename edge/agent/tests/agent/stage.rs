@@ -10,12 +10,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use agent::{
-    Address, Agent, Authority, Event, Fleet, Identity, Memory, News, Status, Terms, serve,
+    Address, Agent, Authority, Event, Fleet, Identity, Memory, News, Reached, Status, Terms, serve,
 };
+use apply::{Applied, Order};
 use intent::Source;
-use model::{Dialect, Name};
+use model::{Dialect, Epoch, Name};
 use plan::Ledger;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 use verify::Cleared;
 
@@ -105,7 +106,11 @@ impl Stage {
     }
 
     pub(crate) fn fleet(&self) -> Fleet {
-        Fleet::open(&self.ca()).unwrap()
+        Fleet::open(&self.ca(), self.handle()).unwrap()
+    }
+
+    pub(crate) fn handle(&self) -> Handle {
+        self.runtime.handle().clone()
     }
 
     pub(crate) fn status(&self, node: &str) -> Status {
@@ -198,6 +203,22 @@ impl Plans {
             fleet = Some(intent.fleet);
         }
         Self { fleet: fleet.unwrap(), cleared }
+    }
+
+    /// What each device shall hold of a plan.
+    pub(crate) fn orders(&self, plan: usize) -> Vec<Order> {
+        let cleared = &self.cleared[plan];
+        Order::all(cleared, Epoch(1), cleared.artifacts()[0].generation)
+    }
+
+    /// Has the agents hold a plan, and start it.
+    pub(crate) fn push(&self, agents: &Fleet, plan: usize) -> Applied {
+        self.push_on(agents, plan, &apply::Terms::default())
+    }
+
+    pub(crate) fn push_on(&self, agents: &Fleet, plan: usize, terms: &apply::Terms) -> Applied {
+        let mut devices = Reached { fleet: &self.fleet, agents };
+        apply::push(&self.orders(plan), terms, &mut devices)
     }
 
     /// The text of a device in a plan.

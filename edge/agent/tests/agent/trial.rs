@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use agent::{Fleet, News, TalkError, Wish};
+use agent::{Fleet, News, TalkError};
+use apply::Terms;
 use model::{Dialect, Generation};
 
 use crate::stage::{Ear, NODES, OTHER, Plans, Stage, TRAIN, name};
@@ -15,11 +16,11 @@ fn on_trial(within: Duration) -> (Stage, Plans, Fleet, Ear) {
     let stage = Stage::new();
     let plans = Plans::of(&[&[TRAIN], &[TRAIN, OTHER]]);
     let fleet = stage.fleet();
-    assert!(fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default()).is_started);
+    assert!(plans.push(&fleet, 0).is_started);
     let ear = Ear::to(&fleet);
     ear.first("leaf-1");
-    let wish = Wish { confirm_within: Some(within), ..Wish::default() };
-    assert!(fleet.push(&plans.fleet, &plans.cleared[1], &wish).is_started);
+    let terms = Terms { confirm_within: Some(within), ..Terms::default() };
+    assert!(plans.push_on(&fleet, 1, &terms).is_started);
     (stage, plans, fleet, ear)
 }
 
@@ -52,8 +53,7 @@ fn what_nobody_confirms_goes_back_under_the_later_number() {
     let late = fleet.confirm(Generation(2)).remove(&name("leaf-1")).unwrap().unwrap_err();
     assert!(matches!(&late, TalkError::Failed { said, .. } if said.contains("apply again")));
     // A writer with the number of what it holds is still late.
-    let pushed = fleet.push(&plans.fleet, &plans.cleared[0], &Wish::default());
-    assert!(!pushed.applied.in_force());
+    assert!(!plans.push(&fleet, 0).in_force());
 }
 
 #[test]

@@ -7,13 +7,13 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Linux, Node as _, Outcome};
+use apply::{Linux, Node as _};
 use model::{Dialect, Generation};
 use observe::Watch;
 
 use crate::world::{
     Device, NAMESPACES, OTHER_TENANT, PATIENCE, Plan, STORAGE, TRAIN_A, TRAIN_B, Workload,
-    in_device, in_vrf, ip, is_unchanged, linux_lines, opened, place, sorted, text, whole_plan,
+    in_device, in_vrf, ip, linux_lines, opened, place, sorted, text, whole_plan,
 };
 
 pub(crate) fn plug_all(device: &mut Device) {
@@ -209,7 +209,7 @@ fn a_second_hold_touches_nothing() {
         while watch.next(Duration::from_millis(1500)).unwrap() {}
         for generation in [1, 2] {
             let sent = plan.sent(generation);
-            assert!(is_unchanged(&node.hold(&sent, &mut |step| panic!("{step}")).unwrap()));
+            assert_eq!(node.hold(&sent, &mut |step| panic!("{step}")).unwrap(), []);
         }
         assert!(!watch.next(Duration::from_millis(600)).unwrap(), "something was touched");
     });
@@ -238,9 +238,8 @@ fn an_older_generation_is_refused_also_after_a_restart() {
         let plan = whole_plan();
         opened(&plan, 5);
         let mut node = Linux::open(place()).unwrap();
-        let outcomes = node.hold(&Plan::default().sent(4), &mut |_| {}).unwrap();
-        let stale = Outcome::Stale { theirs: Generation(5) };
-        assert_eq!(outcomes, [(Dialect::Linux, stale), (Dialect::Table, stale)]);
+        let refused = node.hold(&Plan::default().sent(4), &mut |_| {}).unwrap_err();
+        assert!(refused.said.contains("generation 4 comes late"), "{refused}");
         check_holds(&mut node, &plan);
     });
 }

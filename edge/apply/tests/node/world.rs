@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Linux, Node as _, Outcome, Sent};
+use apply::{Linux, Node as _, Sent};
 use model::{Dialect, Generation};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -325,10 +325,6 @@ pub(crate) fn sorted(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines.sort();
     lines
-}
-
-pub(crate) fn is_unchanged(outcomes: &[(Dialect, Outcome)]) -> bool {
-    outcomes.iter().all(|(_, outcome)| *outcome == Outcome::Unchanged)
 }
 
 /// Waits for something that comes soon, or fails with the sentence.

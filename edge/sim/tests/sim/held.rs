@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use apply::Keeps;
-use model::{Dialect, Generation, Protocol};
-use observe::{Held, Holds};
+use apply::{Devices as _, Order, Terms};
+use model::{DeviceId, Dialect, Epoch, Generation, Protocol};
+use observe::Holds;
 use sim::{Delivery, Fabric, Folder, Frame, Talk, To, Way};
 
 use crate::world::{Side, World};
@@ -49,11 +50,12 @@ fn a_device_that_is_cut_off_is_named_and_goes_on_forwarding() {
     fabric.cut(leaf);
     let refused = fabric.held(leaf, Dialect::Nxos).unwrap_err();
     assert_eq!(refused.to_string(), "leaf-1 does not answer");
-    assert!(fabric.hold(leaf, Dialect::Nxos, nothing()).is_err());
+    let order = nothing(&world, leaf);
+    assert!(!hold_all(&mut fabric, std::slice::from_ref(&order)));
     let (from, to) = (world.port("train-1"), world.port("train-2"));
     assert!(fabric.delivers(from, to, ANYTHING));
     fabric.mend(leaf);
-    fabric.hold(leaf, Dialect::Nxos, nothing()).unwrap();
+    assert!(hold_all(&mut fabric, std::slice::from_ref(&order)));
     assert!(!fabric.delivers(from, to, ANYTHING));
 }
 
@@ -65,10 +67,8 @@ fn a_folder_holds_what_it_was_given_and_an_edit_by_hand_is_seen() {
     let leaf = world.device("leaf-1");
     let mut folder = Folder::new(world.fleet(), path.clone());
     assert!(folder.held(leaf, Dialect::Table).unwrap().is_none());
-    for artifact in world.artifacts() {
-        let held = Held { generation: Generation(7), text: artifact.text() };
-        folder.hold(artifact.device, artifact.dialect, held).unwrap();
-    }
+    let orders = world.orders(Generation(7));
+    assert!(apply::push(&orders, &Terms::default(), &mut folder).is_started);
 
     let file = path.join("leaf-1/table");
     let text = fs::read_to_string(&file).unwrap();
@@ -84,6 +84,73 @@ fn a_folder_holds_what_it_was_given_and_an_edit_by_hand_is_seen() {
     fs::remove_dir_all(&path).unwrap();
 }
 
-fn nothing() -> Held {
-    Held { generation: Generation(2), text: String::new() }
+/// What a device is told that shall do nothing any more.
+fn nothing(world: &World, device: DeviceId) -> Order {
+    let name = world.fleet().device_name(device).clone();
+    let texts = vec![(Dialect::Nxos, String::new())];
+    Order::danger_unproved((device, name), Epoch(1), Generation(2), texts)
+}
+
+#[test]
+fn a_port_that_is_new_carries_from_its_start_on() {
+    let world = World::sound(Side::Frr, Side::Nxos);
+    let mut fabric = Fabric::new(world.fleet());
+    let orders = world.orders(Generation(1));
+    let (from, to) = (world.port("train-1"), world.port("train-2"));
+    assert!(fabric.hold(&orders, &Terms::default()).iter().all(apply::Receipt::is_held));
+    assert!(!fabric.delivers(from, to, ANYTHING));
+    assert!(fabric.start(&orders).iter().all(apply::Receipt::is_held));
+    assert!(fabric.delivers(from, to, ANYTHING));
+    // A later plan with the same ports shuts none of them, started or not.
+    let later = world.swap("leaf-1 table", "default drop\n", "default drop\n\n");
+    assert!(hold_all(&mut fabric, &later.orders(Generation(2))));
+    assert!(fabric.delivers(from, to, ANYTHING));
+}
+
+#[test]
+fn a_trial_that_nobody_confirms_ends_with_what_was_held_before() {
+    let world = World::sound(Side::Nxos, Side::Nxos);
+    let mut fabric = Fabric::new(world.fleet());
+    assert!(apply::push(&world.orders(Generation(1)), &Terms::default(), &mut fabric).is_started);
+    let (from, to) = (world.port("train-1"), world.port("train-2"));
+    let leaf = world.device("leaf-2");
+    let cut = world.clone().swap("leaf-2 nxos", "65000:", "65001:");
+    let on_trial = Terms { confirm_within: Some(Duration::from_secs(60)), ..Terms::default() };
+    assert!(apply::push(&cut.orders(Generation(2)), &on_trial, &mut fabric).is_started);
+    assert!(!fabric.delivers(from, to, ANYTHING));
+    assert!(fabric.end_trial(leaf));
+    assert!(fabric.delivers(from, to, ANYTHING));
+    let standing = fabric.standing(leaf).unwrap().unwrap();
+    assert_eq!(
+        (standing.generation, standing.went_back_to, standing.on_trial),
+        (Generation(2), Some(Generation(1)), false)
+    );
+    let [(_, confirmed)] = &fabric.confirm(&[(leaf, Epoch(1), Generation(2))])[..] else {
+        panic!("one answer for one device");
+    };
+    assert!(confirmed.is_err(), "it went back already");
+    assert!(!fabric.end_trial(leaf));
+}
+
+#[test]
+fn a_folder_of_a_release_before_this_one_is_read_and_carried_over() {
+    let world = World::sound(Side::Nxos, Side::Nxos);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("before");
+    let _ = fs::remove_dir_all(&path);
+    let leaf = world.device("leaf-1");
+    fs::create_dir_all(path.join("leaf-1")).unwrap();
+    fs::write(path.join("leaf-1/nxos"), "!\n").unwrap();
+    fs::write(path.join("leaf-1/nxos.generation"), "7\n").unwrap();
+    let mut folder = Folder::new(world.fleet(), path.clone());
+    assert_eq!(folder.held(leaf, Dialect::Nxos).unwrap().unwrap().generation, Generation(7));
+    assert_eq!(folder.standing(leaf).unwrap().unwrap().epoch, Epoch(0));
+    assert!(apply::push(&world.orders(Generation(8)), &Terms::default(), &mut folder).is_started);
+    assert!(!path.join("leaf-1/nxos.generation").exists());
+    let standing = folder.standing(leaf).unwrap().unwrap();
+    assert_eq!((standing.epoch, standing.generation), (Epoch(1), Generation(8)));
+    fs::remove_dir_all(&path).unwrap();
+}
+
+fn hold_all(fabric: &mut Fabric, orders: &[Order]) -> bool {
+    fabric.hold(orders, &Terms::default()).iter().all(apply::Receipt::is_held)
 }

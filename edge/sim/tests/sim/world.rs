@@ -8,10 +8,11 @@ use std::fmt::Write;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use apply::Order;
 use model::{
-    Artifact, Asn, DeviceId, Enforcement, Fleet, Generation, Health, Link, LinkEnd, Name, Node,
-    NodeModelId, Part, PartText, PodId, Port, SiteId, Switch, SwitchDialect, SwitchId, SwitchRole,
-    Uplink, Versions, Vtep,
+    Artifact, Asn, DeviceId, Dialect, Enforcement, Epoch, Fleet, Generation, Health, Link, LinkEnd,
+    Name, Node, NodeModelId, Part, PartText, PodId, Port, SiteId, Switch, SwitchDialect, SwitchId,
+    SwitchRole, Uplink, Versions, Vtep,
 };
 use sim::{Fabric, Passing};
 use wire::Mac;
@@ -111,6 +112,20 @@ impl World {
             }
         };
         self.texts.iter().map(artifact).collect()
+    }
+
+    /// The same, each device's as it would be sent.
+    pub(crate) fn orders(&self, generation: Generation) -> Vec<Order> {
+        let mut texts: BTreeMap<DeviceId, Vec<(Dialect, String)>> = BTreeMap::new();
+        for artifact in self.artifacts() {
+            let own = texts.entry(artifact.device).or_default();
+            own.push((artifact.dialect, artifact.text()));
+        }
+        let order = |(device, texts)| {
+            let name = self.fleet.device_name(device).clone();
+            Order::danger_unproved((device, name), Epoch(1), generation, texts)
+        };
+        texts.into_iter().map(order).collect()
     }
 
     pub(crate) fn fabric(&self) -> Fabric {

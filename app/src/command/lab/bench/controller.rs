@@ -1,25 +1,28 @@
 //! What `bulkhead apply` does, with lines to the agents that stay open.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
 use ::lab::Lab;
-use agent::{Fleet, Wish};
-use apply::{Outcome, Receipt};
-use intent::{Intent, Source};
-use plan::Ledger;
-use store::Log;
+use agent::{Fleet, Reached};
+use apply::{Devices, Numbered, Order, Outcome, Receipt, Standing, Terms};
+use control::{Control, Hurry, Request};
+use intent::Source;
+use model::{DeviceId, Dialect};
+use observe::{Held, Holds, Unreachable};
+use store::Folder;
 
-use crate::command::apply::seen;
 use crate::documents::{Unreadable, text_of};
 use crate::ending::Stop;
+use crate::runtime;
+use crate::state::{now, who};
 
 /// Plans, proves, writes down and sends.
 pub(super) struct Controller {
     /// The lab's own documents: file and text.
     papers: Vec<(String, String)>,
-    log: Log,
-    ledger: Ledger,
+    control: Control<Folder>,
     pub(super) agents: Fleet,
 }
 
@@ -35,7 +38,7 @@ pub(super) struct Steps {
     pub(super) started: Duration,
     /// All of it.
     pub(super) whole: Duration,
-    /// How many texts a device had to change something for.
+    /// How many devices had to change something.
     pub(super) touched: usize,
 }
 
@@ -59,52 +62,88 @@ impl Controller {
             papers.push((path.display().to_string(), text_of(&path)?));
         }
         papers.sort();
-        let log = Log::open(lab.state().join("log"))?;
-        let ledger = Ledger::replay(log.records())?;
-        Ok(Self { papers, log, ledger, agents: Fleet::open(&lab.authority())? })
+        let control = Control::open(Folder::open(lab.state())?, who("lab bench"))?;
+        Ok(Self { papers, control, agents: Fleet::open(&lab.authority(), runtime::handle()?)? })
     }
 
     /// Puts the lab's documents and these in force, and says how long that took from the moment
     /// they were there.
-    pub(super) fn apply(&mut self, more: &str, wish: &Wish) -> Result<Steps, Stop> {
+    pub(super) fn apply(&mut self, more: &str, terms: &Terms) -> Result<Steps, Stop> {
         let began = Instant::now();
-        let intent = self.intent(more)?;
-        let next = plan::next(&intent, &self.ledger).map_err(Stop::plan)?;
-        let artifacts = render::all(&next.plan);
-        let cleared = verify::clear(&intent.fleet, &next.plan.owners(), artifacts)
-            .map_err(|refused| NotProved(refused.findings.len()))?;
+        let own = self.papers.iter().map(|(file, text)| Source { file, text });
+        let more = Source { file: "more.yaml", text: more };
+        let request = Request::only(&own.chain([more]).collect::<Vec<_>>());
+        let draft = self.control.journal().draft(&request).map_err(Stop::no_draft)?;
+        let proof = draft.prove().map_err(|unproved| NotProved(unproved.findings.len()))?;
         let thought = began.elapsed();
-        self.log.append(&next.records)?;
+        let hurry = Hurry { confirm_within: terms.confirm_within };
+        let committed = self.control.commit(draft, proof, hurry, now())?;
         let logged = began.elapsed() - thought;
-        let pushed = self.agents.push(&intent.fleet, &cleared, wish);
-        let whole = began.elapsed();
-        if !pushed.is_started || !pushed.applied.in_force() {
+        let fleet = &committed.draft.intent.fleet;
+        let reached = Reached { fleet, agents: &self.agents };
+        let mut devices = Timed { reached, held: Duration::ZERO, started: Duration::ZERO };
+        // A fabric that holds it already is told so once more: that is what is measured then.
+        let all = committed.cleared.devices().map(|(device, _)| fleet.device_name(device).clone());
+        let nobody = BTreeSet::new();
+        let again = if committed.changed.is_empty() { all.collect() } else { nobody.clone() };
+        let applied = self.control.send(&committed, &again, terms, &nobody, &mut devices, now())?;
+        let whole = thought + logged + devices.held + devices.started;
+        if !applied.is_started || !applied.in_force() {
             return Err(NotInForce.into());
         }
-        next.records.iter().try_for_each(|record| self.ledger.apply(record))?;
-        let seen = seen(&intent.fleet, &pushed.applied, &self.ledger, next.plan.generation);
-        self.log.append(&seen)?;
-        seen.iter().try_for_each(|record| self.ledger.apply(record))?;
-        let touched = pushed.applied.receipts.iter().filter(|receipt| !is_untouched(receipt));
+        let touched = applied.receipts.iter().filter(|receipt| changed(receipt));
         Ok(Steps {
             thought,
             logged,
-            held: pushed.held_in,
-            started: pushed.started_in,
+            held: devices.held,
+            started: devices.started,
             whole,
             touched: touched.count(),
         })
     }
+}
 
-    fn intent(&self, more: &str) -> Result<Intent, Stop> {
-        let own = self.papers.iter().map(|(file, text)| Source { file, text });
-        let more =
-            Some(Source { file: "more.yaml", text: more }).filter(|more| !more.text.is_empty());
-        let sources: Vec<Source<'_>> = own.chain(more).collect();
-        intent::load(&sources).map_err(Stop::documents)
+fn changed(receipt: &Receipt) -> bool {
+    matches!(&receipt.outcome, Ok(Outcome::Held { changed }) if !changed.is_empty())
+}
+
+/// Agents, and how long both steps took.
+struct Timed<'a> {
+    reached: Reached<'a>,
+    held: Duration,
+    started: Duration,
+}
+
+impl Holds for Timed<'_> {
+    fn held(&self, device: DeviceId, dialect: Dialect) -> Result<Option<Held>, Unreachable> {
+        self.reached.held(device, dialect)
     }
 }
 
-const fn is_untouched(receipt: &Receipt) -> bool {
-    matches!(receipt.outcome, Ok(Outcome::Unchanged))
+impl Devices for Timed<'_> {
+    fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
+        let began = Instant::now();
+        let receipts = self.reached.hold(orders, terms);
+        self.held = began.elapsed();
+        receipts
+    }
+
+    fn start(&mut self, orders: &[Order]) -> Vec<Receipt> {
+        let began = Instant::now();
+        let receipts = self.reached.start(orders);
+        self.started = began.elapsed();
+        receipts
+    }
+
+    fn confirm(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
+        self.reached.confirm(devices)
+    }
+
+    fn renew(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
+        self.reached.renew(devices)
+    }
+
+    fn standing(&self, device: DeviceId) -> Result<Option<Standing>, Unreachable> {
+        self.reached.standing(device)
+    }
 }

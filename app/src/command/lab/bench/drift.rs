@@ -47,7 +47,7 @@ struct Fate {
 }
 
 pub(super) fn measure(lab: &Lab, report: &mut Report) -> Result<(), Stop> {
-    let agents = Fleet::open(&lab.authority())?;
+    let agents = Fleet::open(&lab.authority(), crate::runtime::handle()?)?;
     let (tell, heard) = mpsc::channel();
     agents.listen(move |node, event| {
         // Nobody listens any more when the bench is over.

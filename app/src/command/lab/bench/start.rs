@@ -4,7 +4,8 @@ use std::thread;
 use std::time::Duration;
 
 use ::lab::Lab;
-use agent::{Wish, rehearse};
+use agent::rehearse;
+use apply::Terms;
 
 use super::Part;
 use super::controller::{Controller, Steps};
@@ -25,13 +26,13 @@ pub(super) fn job(lab: &Lab, report: &mut Report) -> Result<(), Stop> {
     let mut controller = Controller::of(lab)?;
     let resident = on_leaves("vault", "resident", 1..=leaves(lab), 3);
     let burst = on_leaves("vault", "burst", 1..=leaves(lab), 2);
-    let first = controller.apply(&resident, &Wish::default())?;
+    let first = controller.apply(&resident, &Terms::default())?;
     thread::sleep(PAUSE);
     let (mut starts, mut ends) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
-        starts.push(controller.apply(&(resident.clone() + &burst), &Wish::default())?);
+        starts.push(controller.apply(&(resident.clone() + &burst), &Terms::default())?);
         thread::sleep(PAUSE);
-        ends.push(controller.apply(&resident, &Wish::default())?);
+        ends.push(controller.apply(&resident, &Terms::default())?);
         thread::sleep(PAUSE);
     }
     let moved = moved(lab, &mut controller)?;
@@ -74,15 +75,15 @@ fn tell_starts(lab: &Lab, starts: &[Steps], report: &mut Report) {
 /// Two tenants, which are on all leaves, have the same ports by turns.
 fn moved(lab: &Lab, controller: &mut Controller) -> Result<Times, Stop> {
     // The nodes are vault's until it was seen to have gone.
-    controller.apply("", &Wish::default())?;
+    controller.apply("", &Terms::default())?;
     thread::sleep(PAUSE);
     let mut starts = Vec::new();
     for turn in 0..=MOVES {
         let tenant = if turn % 2 == 0 { "blue" } else { "red" };
         let guest = on_leaves(tenant, "guest", inner_leaves(lab), 2);
-        starts.push(controller.apply(&guest, &Wish::default())?.whole);
+        starts.push(controller.apply(&guest, &Terms::default())?.whole);
         thread::sleep(PAUSE);
-        controller.apply("", &Wish::default())?;
+        controller.apply("", &Terms::default())?;
         thread::sleep(PAUSE);
     }
     // Nobody of the two had them before the first.
@@ -93,7 +94,7 @@ fn moved(lab: &Lab, controller: &mut Controller) -> Result<Times, Stop> {
 pub(super) fn nothing(lab: &Lab, report: &mut Report) -> Result<(), Stop> {
     let part = Part::Unchanged;
     let mut controller = Controller::of(lab)?;
-    let wish = Wish::default();
+    let wish = Terms::default();
     controller.apply("", &wish)?;
     let mut all = Vec::new();
     for _ in 0..TIMES {
@@ -104,7 +105,8 @@ pub(super) fn nothing(lab: &Lab, report: &mut Report) -> Result<(), Stop> {
     let times = Times::of(all.iter().map(|steps| steps.held));
     let ms = |name: &str, time| row(part, name, Unit::Milliseconds.of(time), Unit::Milliseconds);
     let note = "of all devices at once: none took longer";
-    report.push(row(part, "texts that changed anything", touched as f64, Unit::Count).at_most(0.0));
+    report
+        .push(row(part, "devices that changed anything", touched as f64, Unit::Count).at_most(0.0));
     report.push(ms("a device, p50", times.percent(50)).at_most(200.0).noting(note));
     report.push(ms("a device, p99", times.percent(99)).at_most(200.0));
     Ok(())

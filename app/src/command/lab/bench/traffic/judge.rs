@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ::lab::{Lab, Workload};
-use agent::{OnDrift, Wish};
+use apply::{OnDrift, Terms};
 use plan::{JobNet, TenantNet};
 
 use crate::command::lab::bench::controller::Controller;
@@ -89,7 +89,7 @@ impl<'a> Judges<'a> {
     }
 
     fn apply(&mut self, on_drift: OnDrift) -> Result<(), Stop> {
-        let wish = Wish { on_drift, confirm_within: None };
+        let wish = Terms { on_drift, confirm_within: None };
         self.controller.apply("", &wish).map(drop)
     }
 

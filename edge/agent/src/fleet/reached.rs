@@ -1,0 +1,141 @@
+//! The devices of a fleet, as far as their agents reach.
+
+use apply::{Devices, Numbered, Order, Outcome, Receipt, Standing, Terms};
+use model::{DeviceId, Dialect, Epoch, Timestamp};
+use observe::{Held, Holds, Unreachable};
+
+use super::{Fleet, done, strange, unreachable};
+use crate::line::TalkError;
+use crate::message::{Answer, Request, Status};
+
+/// A fleet whose devices are told and asked through their agents.
+pub struct Reached<'a> {
+    /// Who is who.
+    pub fleet: &'a model::Fleet,
+    /// Their agents.
+    pub agents: &'a Fleet,
+}
+
+impl Reached<'_> {
+    /// Asks each device its own question, many at once; the answers in the order of the questions.
+    fn ask(&self, asks: Vec<(DeviceId, Request)>) -> Vec<(DeviceId, Result<Answer, TalkError>)> {
+        let devices: Vec<DeviceId> = asks.iter().map(|(device, _)| *device).collect();
+        let name = |device| self.fleet.device_name(device).clone();
+        let asks = asks.into_iter().map(|(device, request)| (name(device), request)).collect();
+        let mut answers = self.agents.answers(asks);
+        let answer = |device| {
+            let name = name(device);
+            let answer = answers.remove(&name);
+            (device, answer.unwrap_or_else(|| Err(TalkError::NotEnrolled(name))))
+        };
+        devices.into_iter().map(answer).collect()
+    }
+
+    fn receipts(&self, asks: Vec<(DeviceId, Request)>) -> Vec<Receipt> {
+        let receipt = |(device, answer)| Receipt {
+            device,
+            outcome: outcome(answer).map_err(|error| self.unreachable(device, error)),
+        };
+        self.ask(asks).into_iter().map(receipt).collect()
+    }
+
+    fn agree(
+        &self,
+        devices: &[Numbered],
+        request: impl Fn(&Numbered) -> Request,
+    ) -> Vec<(DeviceId, Result<(), Unreachable>)> {
+        let asks = devices.iter().map(|numbered| (numbered.0, request(numbered))).collect();
+        let agreed = |(device, answer): (DeviceId, Result<Answer, TalkError>)| {
+            let agreed = answer.and_then(|answer| done(answer).ok_or_else(strange));
+            (device, agreed.map_err(|error| self.unreachable(device, error)))
+        };
+        self.ask(asks).into_iter().map(agreed).collect()
+    }
+
+    fn unreachable(&self, device: DeviceId, error: TalkError) -> Unreachable {
+        unreachable(self.fleet.device_name(device), error)
+    }
+}
+
+impl Holds for Reached<'_> {
+    fn held(&self, device: DeviceId, dialect: Dialect) -> Result<Option<Held>, Unreachable> {
+        let name = self.fleet.device_name(device);
+        let holding = self.agents.ask_one(name, Request::Held, |answer| match answer {
+            Answer::Held(holding) => Some(holding),
+            _ => None,
+        });
+        let holding = holding.map_err(|error| self.unreachable(device, error))?;
+        Ok(holding.in_dialect(dialect))
+    }
+}
+
+impl Devices for Reached<'_> {
+    fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
+        self.receipts(orders.iter().map(|order| (order.device(), hold(order, terms))).collect())
+    }
+
+    fn start(&mut self, orders: &[Order]) -> Vec<Receipt> {
+        let start =
+            |order: &Order| (order.device(), Request::Start { generation: order.generation() });
+        self.receipts(orders.iter().map(start).collect())
+    }
+
+    fn confirm(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
+        self.agree(devices, |&(_, _, generation)| Request::Confirm { generation })
+    }
+
+    fn renew(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
+        self.agree(devices, |&(_, _, generation)| Request::Renew { generation })
+    }
+
+    fn standing(&self, device: DeviceId) -> Result<Option<Standing>, Unreachable> {
+        let name = self.fleet.device_name(device);
+        let status = self.agents.ask_one(name, Request::Status, |answer| match answer {
+            Answer::Status(status) => Some(*status),
+            _ => None,
+        });
+        Ok(standing(&status.map_err(|error| self.unreachable(device, error))?))
+    }
+}
+
+fn hold(order: &Order, terms: &Terms) -> Request {
+    let within = terms.confirm_within.map(|within| within.as_millis());
+    Request::Hold {
+        generation: order.generation(),
+        texts: order.texts().collect(),
+        on_drift: terms.on_drift,
+        confirm_within_ms: within.map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
+    }
+}
+
+/// A device that answers and does not do it refuses; only one that does not answer is not there.
+fn outcome(answer: Result<Answer, TalkError>) -> Result<Outcome, TalkError> {
+    match answer {
+        Ok(Answer::Kept { changed }) if changed.is_empty() => Ok(Outcome::Unchanged),
+        Ok(Answer::Kept { changed }) => Ok(Outcome::Held { changed }),
+        Ok(Answer::Done) => Ok(Outcome::Held { changed: Vec::new() }),
+        Ok(Answer::Stale { theirs }) => {
+            Ok(Outcome::Stale { epoch: Epoch::default(), generation: theirs })
+        }
+        Ok(_) => Err(strange()),
+        Err(TalkError::Failed { step, said }) => {
+            Ok(Outcome::Refused { why: format!("{step} failed: {said}") })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn standing(status: &Status) -> Option<Standing> {
+    let generation = status.generation?;
+    Some(Standing {
+        epoch: Epoch::default(),
+        generation,
+        digest: None,
+        started: status.started,
+        on_trial: status.confirm_until_ms.is_some(),
+        went_back_to: status.went_back_to,
+        gate: status.gate,
+        on_drift: status.on_drift,
+        lease_until: Some(Timestamp(status.lease_until_ms)),
+    })
+}

@@ -1,0 +1,25 @@
+//! Do it: the one way from a wish to devices and back.
+//!
+//! Takes: requests, a time, a log and devices. Gives: what became of them, written down before and
+//! after.
+//! Never: decides; acts on what woke it instead of on the state; exists twice; has a runtime, a
+//! thread, a clock or chance of its own.
+//!
+//! [`Control::draft`] answers what a request would change, [`Draft::prove`] whether that may be,
+//! [`Control::commit`] writes it down in one append, and [`Control::send`] has devices hold what
+//! they shall and writes down which of them do. A dry run is the same calls up to the append.
+//! Killed anywhere, the next one goes on: what is due follows from the log alone.
+
+mod control;
+mod draft;
+mod history;
+mod journal;
+mod observed;
+mod request;
+
+pub use control::{Committed, Control, Hurry, Stopped};
+pub use draft::{Draft, NoDraft, Proof, Unproved};
+pub use history::Line as HistoryLine;
+pub use journal::{Journal, JournalError, Who};
+pub use observed::observed;
+pub use request::Request;

@@ -1,0 +1,178 @@
+//! The log's lines before it had an envelope: number, rest of the batch, record, checksum.
+
+use std::io;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Where the log ends: the number of the last line, and its checksum.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Chain {
+    lines: u64,
+    sum: u64,
+}
+
+/// What a file holds.
+#[derive(Debug)]
+pub(crate) struct Held<R> {
+    pub(crate) records: Vec<R>,
+    /// Of each record, how many of its batch come behind it.
+    pub(crate) left: Vec<usize>,
+    pub(crate) chain: Chain,
+    /// How many bytes the whole batches take.
+    pub(crate) sound_bytes: usize,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, thiserror::Error)]
+pub enum Damage {
+    /// It does not end as a line of the log ends.
+    #[error("it has no checksum")]
+    NoChecksum,
+    /// It was changed, or the line before it was.
+    #[error("its checksum is wrong")]
+    WrongChecksum,
+    /// Lines are missing or were moved.
+    #[error("its number is {found}, but should be {expected}")]
+    WrongNumber {
+        /// The number it has.
+        found: u64,
+        /// The number it should have.
+        expected: u64,
+    },
+    /// Its batch has another number of lines than was said.
+    #[error("it is not where its batch has it")]
+    WrongPlace,
+    /// It is no record.
+    #[error("it is no record")]
+    NotARecord(#[source] serde_json::Error),
+}
+
+/// A line without its checksum.
+#[derive(Serialize)]
+struct Body<'a, R> {
+    seq: u64,
+    left: usize,
+    record: &'a R,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnedBody<R> {
+    seq: u64,
+    left: usize,
+    record: R,
+}
+
+const SUM_BEGINS: &str = ",\"sum\":\"";
+const SUM_ENDS: &str = "\"}";
+const SUM_DIGITS: usize = 16;
+
+/// The lines of one batch, and where the log ends after them.
+pub(crate) fn write<R: Serialize>(records: &[R], mut chain: Chain) -> io::Result<(Vec<u8>, Chain)> {
+    let mut text = Vec::new();
+    for (position, record) in records.iter().enumerate() {
+        let body = serde_json::to_vec(&Body {
+            seq: chain.lines + 1,
+            left: records.len() - 1 - position,
+            record,
+        })?;
+        let open = &body[..body.len() - 1];
+        chain = chain.after(open);
+        text.extend_from_slice(open);
+        let sum = chain.sum;
+        text.extend_from_slice(format!("{SUM_BEGINS}{sum:016x}{SUM_ENDS}\n").as_bytes());
+    }
+    Ok((text, chain))
+}
+
+/// Reads whole batches. A bad last line, and a batch whose end is missing, are what a crash
+/// leaves behind and are left out; any other bad line is damage, and its number is returned.
+pub(crate) fn read<R: DeserializeOwned>(bytes: &[u8]) -> Result<Held<R>, (usize, Damage)> {
+    let (records, chain) = (Vec::new(), Chain::default());
+    let mut sound = Held { records, left: Vec::new(), chain, sound_bytes: 0 };
+    let mut batch: Vec<OwnedBody<R>> = Vec::new();
+    let (mut chain, mut expected_left) = (Chain::default(), None);
+    let mut end = 0;
+    for (position, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        end += line.len();
+        let (body, after) = match read_line(line, chain, expected_left) {
+            Ok(read) => read,
+            Err(_) if end == bytes.len() => return Ok(sound),
+            Err(damage) => return Err((position + 1, damage)),
+        };
+        chain = after;
+        expected_left = body.left.checked_sub(1);
+        batch.push(body);
+        if expected_left.is_none() {
+            for body in batch.drain(..) {
+                sound.records.push(body.record);
+                sound.left.push(body.left);
+            }
+            sound.chain = chain;
+            sound.sound_bytes = end;
+        }
+    }
+    Ok(sound)
+}
+
+/// What a sound line says, letter by letter.
+pub(crate) fn record_of(line: &[u8]) -> Option<&[u8]> {
+    const BEGINS: &[u8] = b",\"record\":";
+    let (open, _) = split_sum(line)?;
+    // Only numbers stand before it.
+    let at = open.windows(BEGINS.len()).position(|window| window == BEGINS)?;
+    Some(&open[at + BEGINS.len()..])
+}
+
+/// Whether these bytes begin a log of this form.
+pub(crate) fn is_it(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"{\"seq\":")
+}
+
+fn read_line<R: DeserializeOwned>(
+    line: &[u8],
+    chain: Chain,
+    expected_left: Option<usize>,
+) -> Result<(OwnedBody<R>, Chain), Damage> {
+    let (open, sum) = split_sum(line).ok_or(Damage::NoChecksum)?;
+    let after = chain.after(open);
+    if after.sum != sum {
+        return Err(Damage::WrongChecksum);
+    }
+    let closed = [open, b"}"].concat();
+    let body: OwnedBody<R> = serde_json::from_slice(&closed).map_err(Damage::NotARecord)?;
+    if body.seq != after.lines {
+        return Err(Damage::WrongNumber { found: body.seq, expected: after.lines });
+    }
+    if expected_left.is_some_and(|left| left != body.left) {
+        return Err(Damage::WrongPlace);
+    }
+    Ok((body, after))
+}
+
+/// A whole line as the bytes before its checksum, and the checksum.
+fn split_sum(line: &[u8]) -> Option<(&[u8], u64)> {
+    let line = line.strip_suffix(b"\n")?.strip_suffix(SUM_ENDS.as_bytes())?;
+    let (rest, digits) = line.split_at_checked(line.len().checked_sub(SUM_DIGITS)?)?;
+    let open = rest.strip_suffix(SUM_BEGINS.as_bytes())?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    let sum = u64::from_str_radix(digits, 16).ok()?;
+    // Capitals and a plus are the same number, and still another byte than was written.
+    (format!("{sum:016x}") == digits).then_some((open, sum))
+}
+
+impl Chain {
+    /// FNV-1a with 64 bits over the checksum before and this line: small, and enough to find
+    /// what a crash or a bad disk did. It is no defence against somebody who wants to forge.
+    fn after(self, line: &[u8]) -> Self {
+        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        let before = self.sum.to_be_bytes();
+        let sum = before
+            .iter()
+            .chain(line)
+            .fold(OFFSET, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(PRIME));
+        Self { lines: self.lines + 1, sum }
+    }
+}
