@@ -214,7 +214,7 @@ fn the_demonstration_shows_a_breach_and_ends_proved() {
 }
 
 /// A host that two tenants share, with all layers.
-const HALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/demo/layers/hall.yaml");
+const HALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/hall/hall.yaml");
 
 #[test]
 fn a_pair_is_explained_on_every_layer() {

@@ -6,7 +6,7 @@ mod desk;
 
 use desk::Desk;
 
-const HALL: &str = include_str!("../src/demo/layers/hall.yaml");
+const HALL: &str = include_str!("../src/hall/hall.yaml");
 
 /// The hall, which wants memory scrubbed, with these jobs.
 fn write(desk: &Desk, jobs: &[(&str, &str)]) {

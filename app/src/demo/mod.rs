@@ -12,7 +12,7 @@ pub(crate) use namespace::Trouble;
 
 /// A host that two tenants share, with all its layers.
 pub(crate) const HALL: [Source<'static>; 1] =
-    [Source { file: "hall.yaml", text: include_str!("layers/hall.yaml") }];
+    [Source { file: "hall.yaml", text: include_str!("../hall/hall.yaml") }];
 
 /// What the demonstration is about.
 pub(crate) const DOCUMENTS: [Source<'static>; 3] = [

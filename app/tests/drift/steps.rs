@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use apply::{Linux, Node as _, Sent};
+use apply::{Admitted, Linux, Node as _};
 use control::{Journal, Request};
 use intent::Source;
 use lab::Fault;
@@ -225,7 +225,7 @@ fn hold_and_die() {
         (kill_at.parse::<usize>().unwrap(), fs::read(folder.join("sent")).unwrap());
     let (generation, texts): (u64, Texts) = serde_json::from_slice(&sent).unwrap();
     let mut steps: usize = 0;
-    let sent = Sent { generation: Generation(generation), texts };
+    let sent = Admitted::danger_unproved(Generation(generation), texts);
     node.hold(&sent, &mut |step| {
         fs::write(folder.join("step"), step).unwrap();
         if let Some(vni) = step.strip_prefix("tell FRR no more: vni ") {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Linux, Node as _, NodeError, Sent};
+use apply::{Admitted, Linux, Node as _, NodeError};
 use lab::Lab;
 use model::{Artifact, DeviceId, Dialect, Fleet, Generation, Part, PartText};
 use observe::{Place, Vrfs};
@@ -68,7 +68,7 @@ impl Ground {
         self.on_all(fleet, |node, device| {
             let own = artifacts.iter().filter(|artifact| artifact.device == device);
             let texts = own.map(|artifact| (artifact.dialect, artifact.text())).collect();
-            let sent = Sent { generation, texts };
+            let sent = Admitted::danger_unproved(generation, texts);
             node.hold(&sent, &mut |_| {}).map(drop)
         })?;
         self.on_all(fleet, |node, _| {

@@ -84,11 +84,13 @@ pub fn digest_of(texts: &[(Dialect, Vec<PartText>)]) -> Digest {
             texts.iter().map(|part| (*dialect, &part.part, Digest::of(part.text.as_bytes()))),
         );
     }
-    of_device(parts)
+    digest_of_parts(parts)
 }
 
-/// Artifacts and parts may come in any order: what counts is where they belong.
-fn of_device(mut parts: Vec<(Dialect, &Part, Digest)>) -> Digest {
+/// The same of the digests of all of its parts. They may come in any order: what counts is where they
+/// belong.
+#[must_use]
+pub fn digest_of_parts(mut parts: Vec<(Dialect, &Part, Digest)>) -> Digest {
     parts.sort_unstable();
     let artifacts = parts.chunk_by(|one, other| one.0 == other.0);
     let artifacts: Vec<Digest> = artifacts.map(of_artifact).collect();
@@ -236,8 +238,8 @@ impl Verifier {
         let fleet = &self.world.fleet;
         if self.digests.tree.is_none() {
             let count = fleet.device_count();
-            let names = fleet.devices().map(|device| fleet.device_name(device));
-            self.digests.tree = Some(Tree::of(names));
+            let named = fleet.devices().map(|device| (device, fleet.device_name(device)));
+            self.digests.tree = Some(Tree::of(named));
             self.digests.devices = Arc::new(vec![None; count]);
             self.digests.stale = fleet.devices().collect();
             self.digests.is_stale = vec![false; count];
@@ -272,7 +274,7 @@ impl Verifier {
                 Source::Elsewhere => return None,
             }
         }
-        (!parts.is_empty()).then(|| of_device(parts))
+        (!parts.is_empty()).then(|| digest_of_parts(parts))
     }
 
     /// Where the artifacts of each device stand, as far as all of its texts are among them.

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use model::{Artifact, Fleet, Owners};
 
-pub use cleared::{Cleared, digest_of};
+pub use cleared::{Cleared, digest_of, digest_of_parts};
 pub use finding::{Breach, Endpoint, Finding, Place, Said, Severed, Talk, Way, Weak, Weakness};
 pub use layers::{
     Atom, Disagree, Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Named,

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
-use model::{DeviceId, Dialect, Generation, Name};
+use model::{DeviceId, Dialect, Name};
 use observe::{Held, Holds, Unreachable};
 use rustls::ClientConfig;
 use tokio::runtime::Handle;
@@ -132,19 +132,6 @@ impl Fleet {
             },
         );
         Seen { fleet, held }
-    }
-
-    /// Tells all of them that the controller lives and knows that this generation is in force.
-    /// Those that hold another one, or whose lease is over, say so.
-    #[must_use]
-    pub fn renew(&self, generation: Generation) -> BTreeMap<Name, Result<(), TalkError>> {
-        self.ask_all(|| Request::Renew { generation }, done)
-    }
-
-    /// Stays with a plan that all of them hold on trial.
-    #[must_use]
-    pub fn confirm(&self, generation: Generation) -> BTreeMap<Name, Result<(), TalkError>> {
-        self.ask_all(|| Request::Confirm { generation }, done)
     }
 
     /// Closes the gate of one node until it is sent something.

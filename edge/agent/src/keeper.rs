@@ -10,8 +10,8 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Gate, Node, NodeError, OnDrift, Sent};
-use model::{Dialect, Generation, Name};
+use apply::{Admitted, Gate, Node, NodeError, NotAdmitted, Offer, OnDrift};
+use model::{Dialect, Epoch, Generation, Name};
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::message::{Answer, Counters, Holding, News, Request, Status};
@@ -78,6 +78,7 @@ enum Work {
 }
 
 struct Keeper {
+    name: Name,
     node: Box<dyn Node>,
     terms: Terms,
     record: Record,
@@ -109,7 +110,7 @@ impl Desk {
         let (status, status_seen) = watch::channel(first_status(name));
         let news = broadcast::channel(NEWS_WAITING).0;
         let (asks, work) = mpsc::channel();
-        let keeper = Keeper::new(node, terms, record, status, news.clone());
+        let keeper = Keeper::new(name.clone(), node, terms, record, status, news.clone());
         keeper.publish();
         named(format!("node {name}")).spawn(move || keeper.run(&work))?;
         let asks = Arc::new(asks);
@@ -150,7 +151,9 @@ fn named(name: String) -> thread::Builder {
 fn first_status(node: &Name) -> Status {
     Status {
         node: node.clone(),
+        epoch: Epoch::default(),
         generation: None,
+        digest: None,
         went_back_to: None,
         started: false,
         gate: Gate::Empty,
@@ -188,6 +191,7 @@ fn watch(mut changes: Box<dyn Changes>, told: &Weak<Sender<Work>>) {
 
 impl Keeper {
     fn new(
+        name: Name,
         node: Box<dyn Node>,
         terms: Terms,
         record: Record,
@@ -204,6 +208,7 @@ impl Keeper {
         };
         let trial_until = record.trial.as_ref().map(|trial| now + trial.time.left(now_ms()));
         Self {
+            name,
             node,
             gate,
             drift: Drift::default(),
@@ -269,19 +274,19 @@ impl Keeper {
 
     fn answer(&mut self, request: Request) -> Result<Answer, NodeError> {
         match request {
-            Request::Hold { generation, texts, on_drift, confirm_within_ms } => {
+            Request::Hold { offer, on_drift, confirm_within_ms } => {
                 let within = confirm_within_ms.map(Duration::from_millis);
-                self.hold(&Sent { generation, texts }, on_drift, within)
+                self.admit(offer, on_drift, within)
             }
-            Request::Start { generation } => self.start(generation),
-            Request::Confirm { generation } => self.confirm(generation),
-            Request::Renew { generation } => self.renew_lease(generation),
+            Request::Start { epoch, generation } => self.start(epoch, generation),
+            Request::Confirm { epoch, generation } => self.confirm(epoch, generation),
+            Request::Renew { epoch, generation } => self.renew_lease(epoch, generation),
             Request::Close => {
                 self.turn_gate(Gate::Told);
                 Ok(Answer::Done)
             }
             Request::Held => {
-                let generation = self.node.sent().map(|sent| sent.generation);
+                let generation = self.node.sent().map(Admitted::generation);
                 let texts = self.node.held()?;
                 Ok(Answer::Held(Holding { generation, texts }))
             }
@@ -292,21 +297,30 @@ impl Keeper {
         }
     }
 
-    /// Generations only grow: whoever comes late is told so, and changes nothing.
-    fn hold(
+    /// Nothing is done about what is not admitted: whoever comes late is told so.
+    fn admit(
         &mut self,
-        sent: &Sent,
+        offer: Offer,
         on_drift: OnDrift,
         within: Option<Duration>,
     ) -> Result<Answer, NodeError> {
-        if let Some(theirs) = self.node.sent().map(|before| before.generation)
-            && sent.generation < theirs
-        {
-            return Ok(Answer::Stale { theirs });
+        match offer.admit(&self.name, self.node.sent()) {
+            Ok(sent) => self.hold(&sent, on_drift, within),
+            Err(NotAdmitted::Late { epoch, generation }) => Ok(Answer::Stale { epoch, generation }),
+            Err(NotAdmitted::Lacks(parts)) => Ok(Answer::Lacks { parts }),
+            Err(why) => Err(refused("admit", &why.to_string())),
         }
+    }
+
+    fn hold(
+        &mut self,
+        sent: &Admitted,
+        on_drift: OnDrift,
+        within: Option<Duration>,
+    ) -> Result<Answer, NodeError> {
         self.grant_lease();
         let before = self.record.clone();
-        self.record.trial = within.map(|within| self.trial(sent.generation, within));
+        self.record.trial = within.map(|within| self.trial(sent.generation(), within));
         self.trial_until = within.map(|within| Instant::now() + within);
         self.record.on_drift = on_drift;
         self.record.went_back_to = None;
@@ -331,8 +345,8 @@ impl Keeper {
         }
     }
 
-    fn start(&mut self, generation: Generation) -> Result<Answer, NodeError> {
-        self.insist_on(generation, "start")?;
+    fn start(&mut self, epoch: Epoch, generation: Generation) -> Result<Answer, NodeError> {
+        self.insist_on(epoch, generation, "start")?;
         if self.gate == Gate::Fault {
             return Err(refused("start", "it could not hold this plan: apply it again"));
         }
@@ -348,8 +362,8 @@ impl Keeper {
     }
 
     /// A lease that ended is not renewed: what this node holds may have been given to others since.
-    fn renew_lease(&mut self, generation: Generation) -> Result<Answer, NodeError> {
-        self.insist_on(generation, "renew")?;
+    fn renew_lease(&mut self, epoch: Epoch, generation: Generation) -> Result<Answer, NodeError> {
+        self.insist_on(epoch, generation, "renew")?;
         if self.gate == Gate::LeaseOver {
             let said =
                 "the lease is over and the gate is closed: apply, to send it what it may hold";
@@ -360,10 +374,18 @@ impl Keeper {
         Ok(Answer::Done)
     }
 
-    fn insist_on(&self, generation: Generation, step: &str) -> Result<(), NodeError> {
-        match self.node.sent().map(|sent| sent.generation) {
-            Some(ours) if ours == generation => Ok(()),
-            Some(ours) => {
+    fn insist_on(&self, epoch: Epoch, generation: Generation, step: &str) -> Result<(), NodeError> {
+        match self.node.sent() {
+            Some(sent) if (sent.epoch(), sent.generation()) == (epoch, generation) => Ok(()),
+            Some(sent) if sent.epoch() != epoch => {
+                let ours = sent.epoch();
+                let said = format!(
+                    "it was sent something of the log's epoch {ours}, not {epoch}: apply again"
+                );
+                Err(refused(step, &said))
+            }
+            Some(sent) => {
+                let ours = sent.generation();
                 let said = format!("it was sent generation {ours}, not {generation}: apply again");
                 Err(refused(step, &said))
             }
@@ -373,7 +395,7 @@ impl Keeper {
 
     /// Makes the node hold this. One thread does all, so the gate gets time enough for a long
     /// change before.
-    fn make(&mut self, sent: &Sent) -> Result<Vec<Dialect>, NodeError> {
+    fn make(&mut self, sent: &Admitted) -> Result<Vec<Dialect>, NodeError> {
         if self.gate == Gate::Open {
             self.node.renew(WORK.min(self.lease_left()))?;
         }
@@ -388,9 +410,9 @@ impl Keeper {
     }
 
     /// Opens the ports of a plan that was started before.
-    fn start_again(&mut self, sent: &Sent) -> Result<(), NodeError> {
-        if self.record.started == Some(sent.generation) {
-            self.node.start(sent.generation)?;
+    fn start_again(&mut self, sent: &Admitted) -> Result<(), NodeError> {
+        if self.record.started == Some(sent.generation()) {
+            self.node.start(sent.generation())?;
         }
         Ok(())
     }
@@ -506,9 +528,12 @@ impl Keeper {
     }
 
     fn publish(&self) {
-        let sent = self.node.sent().map(|sent| sent.generation);
+        let sent = self.node.sent().map(Admitted::generation);
+        let number = self.node.sent().map(|sent| (sent.epoch(), sent.digest()));
         self.status.send_modify(|status| {
+            status.epoch = number.map(|(epoch, _)| epoch).unwrap_or_default();
             status.generation = sent;
+            status.digest = number.map(|(_, digest)| digest);
             status.went_back_to = self.record.went_back_to;
             status.started = sent.is_some() && self.record.started == sent;
             status.gate = self.gate;

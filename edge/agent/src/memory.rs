@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use apply::{Counted, Node, NodeError, Sent};
+use apply::{Admitted, Counted, Node, NodeError};
 use model::{Dialect, Generation};
 
 use crate::Changes;
@@ -17,7 +17,7 @@ pub struct Memory(Arc<(Mutex<Inside>, Condvar)>);
 #[derive(Default)]
 struct Inside {
     held: Vec<(Dialect, String)>,
-    sent: Option<Sent>,
+    sent: Option<Admitted>,
     started: Option<Generation>,
     open_until: Option<Instant>,
     changes: u64,
@@ -95,7 +95,7 @@ impl Memory {
 /// The node as its agent has it: what it was sent is also kept here, to be lent.
 pub struct MemoryNode {
     memory: Memory,
-    sent: Option<Sent>,
+    sent: Option<Admitted>,
 }
 
 impl Memory {
@@ -111,11 +111,15 @@ impl Node for MemoryNode {
         Ok(self.memory.with(|inside| inside.held.clone()))
     }
 
-    fn sent(&self) -> Option<&Sent> {
+    fn sent(&self) -> Option<&Admitted> {
         self.sent.as_ref()
     }
 
-    fn hold(&mut self, sent: &Sent, step: &mut dyn FnMut(&str)) -> Result<Vec<Dialect>, NodeError> {
+    fn hold(
+        &mut self,
+        sent: &Admitted,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Dialect>, NodeError> {
         self.sent = Some(sent.clone());
         step("hold");
         self.memory.with(|inside| {
@@ -124,11 +128,11 @@ impl Node for MemoryNode {
                 return Err(NodeError { step: "hold".into(), said: said.clone() });
             }
             let before = std::mem::take(&mut inside.held);
-            let is_new = |sent: &&(Dialect, String)| !before.contains(sent);
+            inside.held = sent.texts().map(|(dialect, text)| (dialect, text.into())).collect();
+            let is_new = |held: &&(Dialect, String)| !before.contains(held);
             let changed: Vec<Dialect> =
-                sent.texts.iter().filter(is_new).map(|(dialect, _)| *dialect).collect();
+                inside.held.iter().filter(is_new).map(|(dialect, _)| *dialect).collect();
             inside.writes += changed.len() as u64;
-            inside.held.clone_from(&sent.texts);
             inside.changes += 1;
             Ok(changed)
         })

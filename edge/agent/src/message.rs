@@ -2,8 +2,8 @@
 
 use std::io;
 
-use apply::{Counted, Gate, OnDrift, Sent};
-use model::{Dialect, Generation, Name};
+use apply::{Admitted, Counted, Gate, Offer, OnDrift};
+use model::{Dialect, Digest, Epoch, Generation, Name};
 use read::Difference;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::address::Stream;
 use crate::probe::{Sounded, Sounding};
 
 /// The version of this language. Both sides must speak the same.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// No message is longer. The texts of a leaf with thousands of endpoints are a few megabytes.
 pub(crate) const LONGEST_BYTES: usize = 64 << 20;
 
@@ -32,22 +32,24 @@ pub(crate) enum Greeting {
 pub(crate) enum Request {
     /// Hold these texts; ports that are new stay down.
     Hold {
-        generation: Generation,
-        texts: Texts,
+        offer: Offer,
         on_drift: OnDrift,
         /// Go back to what was held before unless this is confirmed in time.
         confirm_within_ms: Option<u64>,
     },
     /// Open the ports of this generation.
     Start {
+        epoch: Epoch,
         generation: Generation,
     },
     /// Stay with this generation.
     Confirm {
+        epoch: Epoch,
         generation: Generation,
     },
     /// The controller lives, and knows that this generation is in force here.
     Renew {
+        epoch: Epoch,
         generation: Generation,
     },
     /// Let no packet of a tenant pass.
@@ -68,9 +70,14 @@ pub(crate) enum Answer {
     Kept {
         changed: Vec<Dialect>,
     },
-    /// It was sent a later plan before.
+    /// It was sent something later before.
     Stale {
-        theirs: Generation,
+        epoch: Epoch,
+        generation: Generation,
+    },
+    /// Nothing was done: these parts must come along.
+    Lacks {
+        parts: Vec<Digest>,
     },
     Done,
     Held(Holding),
@@ -125,8 +132,12 @@ pub struct Differing {
 pub struct Status {
     /// Who it is.
     pub node: Name,
+    /// The life of the log that it was last sent something from.
+    pub epoch: Epoch,
     /// The plan that it was last sent.
     pub generation: Option<Generation>,
+    /// What the texts come down to that it was sent.
+    pub digest: Option<Digest>,
     /// The plan whose texts it holds, if it went back to an earlier one by itself.
     pub went_back_to: Option<Generation>,
     /// Whether the ports of that plan were opened.
@@ -211,17 +222,17 @@ impl Differing {
 }
 
 /// What a node holds otherwise than it was sent.
-pub(crate) fn differing(sent: &Sent, held: &Texts) -> Vec<Differing> {
+pub(crate) fn differing(sent: &Admitted, held: &Texts) -> Vec<Differing> {
     let mut all = Vec::new();
-    for (dialect, text) in &sent.texts {
-        let held = held.iter().find(|(held, _)| held == dialect);
+    for (dialect, text) in sent.texts() {
+        let held = held.iter().find(|(held, _)| *held == dialect);
         let held = held.map_or("", |(_, text)| text.as_str());
         // Most of the time there is nothing to compare.
         if held == text {
             continue;
         }
-        let differences = read::differences(*dialect, text, held);
-        all.extend(differences.into_iter().map(|one| Differing::of(*dialect, one)));
+        let differences = read::differences(dialect, text, held);
+        all.extend(differences.into_iter().map(|one| Differing::of(dialect, one)));
     }
     all
 }
@@ -276,13 +287,13 @@ mod tests {
     #[test]
     fn a_message_is_heard_as_it_was_said() {
         let (mut one, mut other) = tokio::io::duplex(64);
-        let request = Request::Start { generation: Generation(7) };
+        let request = Request::Start { epoch: Epoch(1), generation: Generation(7) };
         let heard = run(async {
             let (said, heard) = tokio::join!(say(&mut one, &request), hear::<Request>(&mut other));
             said.unwrap();
             heard.unwrap().unwrap()
         });
-        assert!(matches!(heard, Request::Start { generation: Generation(7) }));
+        assert!(matches!(heard, Request::Start { epoch: Epoch(1), generation: Generation(7) }));
     }
 
     #[test]

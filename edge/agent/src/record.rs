@@ -5,12 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use apply::{Gate, OnDrift, Sent};
+use apply::{Admitted, Gate, OnDrift};
 use model::Generation;
 use serde::{Deserialize, Serialize};
 
 use crate::files::{self, Durable};
-use crate::message::Texts;
 
 /// The agent's own memory, beside what the node was sent.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -38,8 +37,8 @@ pub(crate) struct Trial {
 /// What a node goes back to.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Before {
-    pub(crate) generation: Generation,
-    pub(crate) texts: Texts,
+    #[serde(flatten)]
+    pub(crate) sent: Admitted,
     pub(crate) was_started: bool,
 }
 
@@ -85,11 +84,11 @@ impl Record {
 }
 
 impl Before {
-    pub(crate) fn of(sent: &Sent, record: &Record) -> Self {
+    pub(crate) fn of(sent: &Admitted, record: &Record) -> Self {
+        let generation = record.went_back_to.unwrap_or(sent.generation());
         Self {
-            generation: record.went_back_to.unwrap_or(sent.generation),
-            texts: sent.texts.clone(),
-            was_started: record.started == Some(sent.generation),
+            sent: sent.clone().under(sent.epoch(), generation),
+            was_started: record.started == Some(sent.generation()),
         }
     }
 }

@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use apply::OnDrift;
-use model::{Dialect, Generation, Name};
+use apply::{Offer, OfferedPart, OnDrift};
+use model::{Dialect, Digest, Epoch, Generation, Name, Part};
 
 use crate::address::Address;
 use crate::authority::{Authority, AuthorityError};
@@ -22,6 +22,8 @@ use crate::serve::{Agent, AgentError, serve};
 
 /// So many jobs are started, one after the other.
 const JOBS: u64 = 50;
+const EPOCH: Epoch = Epoch(1);
+const MAC: &str = "02:01:00:00:00:00";
 
 /// How long it took until a job was in force on all agents, each of which acknowledged both steps.
 #[derive(Clone, Debug)]
@@ -125,8 +127,9 @@ fn start_jobs<'a>(
     let mut times = Vec::new();
     for job in 1..=JOBS {
         let generation = Generation(job);
-        let holds = names.clone().map(|name| (name.clone(), hold(job))).collect();
-        let starts = names.clone().map(|name| (name.clone(), Request::Start { generation }));
+        let holds = names.clone().map(|name| (name.clone(), hold(name, job))).collect();
+        let starts =
+            names.clone().map(|name| (name.clone(), Request::Start { epoch: EPOCH, generation }));
         let starts = starts.collect();
         let began = Instant::now();
         check(fleet.answers(holds), |answer| matches!(answer, Answer::Kept { .. }))?;
@@ -153,14 +156,26 @@ fn check(
 }
 
 /// Texts as long as a host's with one job of eight endpoints.
-fn hold(job: u64) -> Request {
+fn hold(device: &Name, job: u64) -> Request {
     const LINES: u64 = 40;
-    let line = |line: u64| {
+    let text = |line: &dyn Fn(u64) -> String| (0..LINES).map(line).collect::<String>();
+    let frr = text(&|line| format!("vrf t{line}\n vni {}\nexit-vrf\n", 50_000 + line));
+    let linux = text(&|line| format!("neigh 10.{job}.{line}.2 lladdr {MAC} dev swp1 master br1\n"));
+    let table = text(&|line| {
         format!("peers t17 10.{job}.{line}.2-10.{job}.{line}.9 vtep 10.255.0.4 tag 1001\n")
+    });
+    let texts = [(Dialect::Frr, frr), (Dialect::Linux, linux), (Dialect::Table, table)];
+    let parts = texts.map(|(dialect, text)| {
+        let digest = Digest::of(text.as_bytes());
+        OfferedPart { dialect, part: Part::Whole, digest, text: Some(text) }
+    });
+    let all = parts.iter().map(|part| (part.dialect, &part.part, part.digest)).collect();
+    let offer = Offer {
+        device: device.clone(),
+        epoch: EPOCH,
+        generation: Generation(job),
+        digest: verify::digest_of_parts(all),
+        parts: parts.into(),
     };
-    let text: String = (0..LINES).map(line).collect();
-    let texts =
-        [Dialect::Frr, Dialect::Linux, Dialect::Table].map(|dialect| (dialect, text.clone()));
-    let (generation, texts) = (Generation(job), texts.into());
-    Request::Hold { generation, texts, on_drift: OnDrift::default(), confirm_within_ms: None }
+    Request::Hold { offer, on_drift: OnDrift::default(), confirm_within_ms: None }
 }

@@ -7,8 +7,8 @@ use observe::{Asked, Found, Place, Spaces};
 use read::Difference;
 
 use crate::node::at;
-use crate::texts::{differences, text};
-use crate::{NodeError, Sent, frr};
+use crate::texts::differences;
+use crate::{Admitted, NodeError, frr};
 
 /// How a node was before a change.
 pub(crate) struct Before {
@@ -38,25 +38,25 @@ impl Before {
     pub(crate) fn of(
         place: &Place,
         spaces: &mut Spaces,
-        sent: &Sent,
-        last: Option<&Sent>,
+        sent: &Admitted,
+        last: Option<&Admitted>,
     ) -> Result<Self, NodeError> {
         let frr = Frr::of(place, sent, last)?;
         let found = spaces.look().map_err(at("look at the node"))?;
         let mut before = Self { found, links: Vec::new(), differing: BTreeSet::new(), frr };
-        for (dialect, text) in sent.texts.iter().filter(|(dialect, _)| *dialect != Dialect::Frr) {
-            let left = differences(*dialect, text, &said(*dialect, place, &before.found)?);
+        for (dialect, text) in sent.texts().filter(|(dialect, _)| *dialect != Dialect::Frr) {
+            let left = differences(dialect, text, &said(dialect, place, &before.found)?);
             if !left.is_empty() {
-                before.differing.insert(*dialect);
+                before.differing.insert(dialect);
             }
             if has_vrf(&left) {
                 before.frr = Frr::Changing;
             }
-            if *dialect == Dialect::Linux {
+            if dialect == Dialect::Linux {
                 before.links = left;
             }
         }
-        if before.differing.is_empty() && before.frr.differs(text(sent, Dialect::Frr))? {
+        if before.differing.is_empty() && before.frr.differs(sent.text(Dialect::Frr))? {
             before.differing.insert(Dialect::Frr);
         }
         Ok(before)
@@ -64,13 +64,13 @@ impl Before {
 }
 
 impl Frr {
-    fn of(place: &Place, sent: &Sent, last: Option<&Sent>) -> Result<Self, NodeError> {
-        let last = last.map(|last| text(last, Dialect::Frr));
-        let more = last.and_then(|last| frr::more_segments(text(sent, Dialect::Frr), last));
+    fn of(place: &Place, sent: &Admitted, last: Option<&Admitted>) -> Result<Self, NodeError> {
+        let last = last.map(|last| last.text(Dialect::Frr));
+        let more = last.and_then(|last| frr::more_segments(sent.text(Dialect::Frr), last));
         if let Some(more) = more {
             return Ok(Self::Presumed(more));
         }
-        let speaks_frr = sent.texts.iter().any(|(dialect, _)| *dialect == Dialect::Frr);
+        let speaks_frr = sent.texts().any(|(dialect, _)| dialect == Dialect::Frr);
         Ok(ask(place, speaks_frr)?.map_or(Self::Changing, Self::Asked))
     }
 

@@ -2,7 +2,8 @@ use model::{DeviceId, Dialect, Digest, Epoch, Generation, Timestamp};
 use observe::{Holds, Unreachable};
 use serde::{Deserialize, Serialize};
 
-use crate::{OnDrift, Order, Terms};
+use crate::admitted::in_turn;
+use crate::{NotAdmitted, OnDrift, Order, Terms};
 
 /// The number by which a device and its controller know what it holds.
 pub type Numbered = (DeviceId, Epoch, Generation);
@@ -130,20 +131,20 @@ impl Applied {
 }
 
 impl Standing {
-    /// Why a device that stands so must not take this, if it must not: whoever speaks for an earlier
-    /// epoch or generation comes late, and one number means one text.
+    /// Why a device that stands so must not take this, if it must not.
     #[must_use]
     pub fn refusal(&self, epoch: Epoch, generation: Generation, digest: Digest) -> Option<Outcome> {
-        let Self { epoch: own_epoch, generation: own, digest: known, .. } = *self;
-        if (epoch, generation) < (own_epoch, own) {
-            return Some(Outcome::Stale { epoch: own_epoch, generation: own });
+        let last = (self.epoch, self.generation, self.digest);
+        in_turn(last, (epoch, generation, digest)).err().map(Outcome::from)
+    }
+}
+
+impl From<NotAdmitted> for Outcome {
+    fn from(why: NotAdmitted) -> Self {
+        match why {
+            NotAdmitted::Late { epoch, generation } => Self::Stale { epoch, generation },
+            other => Self::Refused { why: other.to_string() },
         }
-        let is_known = (epoch, generation) == (own_epoch, own);
-        (is_known && known.is_some_and(|known| known != digest)).then(|| Outcome::Refused {
-            why: format!(
-                "it knows another text as generation {generation}: send this as a later one"
-            ),
-        })
     }
 }
 

@@ -3,6 +3,7 @@
 //! Takes: orders, made of what was judged and found without breach. Gives: a receipt for each.
 //! Never: decides.
 
+mod admitted;
 mod before;
 mod change;
 mod devices;
@@ -21,8 +22,9 @@ mod state;
 mod texts;
 mod vrf;
 
+pub use admitted::{Admitted, NotAdmitted, Offer, OfferedPart};
 pub use devices::{Applied, Devices, Gate, Numbered, Outcome, Receipt, Standing, push};
 pub use linux::Linux;
-pub use node::{Counted, Node, NodeError, Sent, with_causes};
+pub use node::{Counted, Node, NodeError, with_causes};
 pub use order::{OnDrift, Order, Terms, Texts};
 pub use scrub::{CannotScrub, Left, NodeMemories, ReadBack, Scrubbed, Scrubs, scrub};

@@ -18,8 +18,8 @@ use crate::line::{Extra, Line};
 use crate::node::at;
 use crate::putting::{Putting, put};
 use crate::state::State;
-use crate::texts::{segments, text, wanted};
-use crate::{Counted, Node, NodeError, Sent, frr, vrf};
+use crate::texts::{segments, wanted};
+use crate::{Admitted, Counted, Node, NodeError, frr, vrf};
 use link::{Routing, Way};
 
 /// So many bytes a node's policy may have at first: every look reads all of them. It gets more room
@@ -90,18 +90,22 @@ impl Linux {
 impl Node for Linux {
     fn held(&mut self) -> Result<Vec<(Dialect, String)>, NodeError> {
         let dialects: Vec<Dialect> = match self.state.sent() {
-            Some(sent) => sent.texts.iter().map(|(dialect, _)| *dialect).collect(),
+            Some(sent) => sent.texts().map(|(dialect, _)| dialect).collect(),
             None => vec![Dialect::Frr, Dialect::Linux, Dialect::Table],
         };
         before::held(&self.place, &mut self.spaces, &dialects)
     }
 
-    fn sent(&self) -> Option<&Sent> {
+    fn sent(&self) -> Option<&Admitted> {
         self.state.sent()
     }
 
-    fn hold(&mut self, sent: &Sent, step: &mut dyn FnMut(&str)) -> Result<Vec<Dialect>, NodeError> {
-        let dialects = || sent.texts.iter().map(|(dialect, _)| *dialect);
+    fn hold(
+        &mut self,
+        sent: &Admitted,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Dialect>, NodeError> {
+        let dialects = || sent.texts().map(|(dialect, _)| dialect);
         // Whoever is told to hold what it cannot must not say that it does.
         if let Some(dialect) = dialects().find(|dialect| !dialect.is_network()) {
             let said = format!(
@@ -110,10 +114,11 @@ impl Node for Linux {
             );
             return Err(NodeError { step: "read what was sent".into(), said });
         }
-        if let Some(ours) = self.state.sent().map(|before| before.generation)
-            && ours > sent.generation
+        let number = |sent: &Admitted| (sent.epoch(), sent.generation());
+        if let Some((epoch, ours)) = self.state.sent().map(number)
+            && (epoch, ours) > number(sent)
         {
-            let said = format!("generation {} comes late: {ours} is held", sent.generation);
+            let said = format!("generation {} comes late: {ours} is held", sent.generation());
             return Err(NodeError { step: "read what was sent".into(), said });
         }
         self.after = None;
@@ -140,14 +145,14 @@ impl Node for Linux {
         let Some(sent) = self.state.sent().cloned() else {
             return Err(refused("nothing was sent yet: send a plan first".into()));
         };
-        if sent.generation != generation || !self.state.is_complete() {
+        if sent.generation() != generation || !self.state.is_complete() {
             return Err(refused(format!(
                 "generation {generation} is not held: generation {} is, and it is {}complete",
-                sent.generation,
+                sent.generation(),
                 if self.state.is_complete() { "" } else { "not " },
             )));
         }
-        let text = text(&sent, Dialect::Linux);
+        let text = sent.text(Dialect::Linux);
         let wanted = wanted(text)?;
         if !wanted.iter().any(|line| matches!(line, Line::Link { .. } | Line::Uplink { .. })) {
             return Ok(());
@@ -193,7 +198,10 @@ impl Node for Linux {
 impl Linux {
     /// Writes down what was sent. The disk takes its time meanwhile: when the power fails, all that
     /// was done goes with what was not written, and nobody was told yet that it is held.
-    fn write_down(&mut self, sent: &Sent) -> Result<JoinHandle<Result<(), NodeError>>, NodeError> {
+    fn write_down(
+        &mut self,
+        sent: &Admitted,
+    ) -> Result<JoinHandle<Result<(), NodeError>>, NodeError> {
         let written = self.state.begin(sent)?;
         Ok(thread::spawn(move || written.wait()))
     }
@@ -202,8 +210,8 @@ impl Linux {
     /// which it did, or none if it was not touched.
     fn make_if_differing(
         &mut self,
-        sent: &Sent,
-        last: Option<&Sent>,
+        sent: &Admitted,
+        last: Option<&Admitted>,
         step: &mut dyn FnMut(&str),
     ) -> Result<Option<BTreeSet<Dialect>>, NodeError> {
         let before = Before::of(&self.place, &mut self.spaces, sent, last)?;
@@ -218,13 +226,13 @@ impl Linux {
     /// Deny first, allow last; ports stay down. Gives the dialects in which it held something else.
     fn make_so(
         &mut self,
-        sent: &Sent,
+        sent: &Admitted,
         before: Before,
         step: &mut dyn FnMut(&str),
     ) -> Result<BTreeSet<Dialect>, NodeError> {
         let Before { found: before, links, mut differing, frr } = before;
-        let has = |dialect| sent.texts.iter().any(|(spoken, _)| *spoken == dialect);
-        let linux = text(sent, Dialect::Linux);
+        let has = |dialect| sent.texts().any(|(spoken, _)| spoken == dialect);
+        let linux = sent.text(Dialect::Linux);
         let wanted = wanted(linux)?;
         if has(Dialect::Linux) {
             step("load the packet program");
@@ -271,14 +279,14 @@ impl Linux {
     /// Lets FRR hold what it was sent and know what there is; whether it held something else.
     fn route(
         &mut self,
-        sent: &Sent,
+        sent: &Admitted,
         wanted: &[Line<'_>],
         found: &Found,
         routing: Routing,
         step: &mut dyn FnMut(&str),
     ) -> Result<bool, NodeError> {
         let Routing { mut held, told, fresh } = routing;
-        let text = text(sent, Dialect::Frr);
+        let text = sent.text(Dialect::Frr);
         let became = match told {
             Some(became) => became,
             None => {

@@ -3,14 +3,7 @@ use std::time::Duration;
 
 use model::{Dialect, Generation};
 
-/// Everything one node shall hold, of one plan.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Sent {
-    /// The plan it is of.
-    pub generation: Generation,
-    /// One text for each dialect the node speaks.
-    pub texts: Vec<(Dialect, String)>,
-}
+use crate::Admitted;
 
 /// What the packet program counted so far.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -29,11 +22,15 @@ pub trait Node: Send {
     /// What it holds, in the words of each dialect it speaks, as the device itself says it.
     fn held(&mut self) -> Result<Vec<(Dialect, String)>, NodeError>;
     /// What it was last sent, complete or not; none if nothing ever was.
-    fn sent(&self) -> Option<&Sent>;
+    fn sent(&self) -> Option<&Admitted>;
     /// Makes it hold this: deny first, allow last. What it holds already is not touched; what was
     /// begun and not finished is finished. `step` is told the name of each step before it is done.
     /// Gives the dialects in which it held something else.
-    fn hold(&mut self, sent: &Sent, step: &mut dyn FnMut(&str)) -> Result<Vec<Dialect>, NodeError>;
+    fn hold(
+        &mut self,
+        sent: &Admitted,
+        step: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Dialect>, NodeError>;
     /// Opens the ports that the plan of this generation brought.
     fn start(&mut self, generation: Generation) -> Result<(), NodeError>;
     /// Keeps its gate open for so long from now on.

@@ -121,6 +121,12 @@ impl Order {
         &self.texts
     }
 
+    /// How long its texts are.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.texts.iter().flat_map(|(_, parts)| parts).map(|part| part.text.len()).sum()
+    }
+
     /// Its texts as a device holds them.
     pub fn texts(&self) -> impl Iterator<Item = (Dialect, String)> {
         self.texts.iter().map(|(dialect, parts)| (*dialect, joined(parts)))

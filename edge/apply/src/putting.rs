@@ -9,8 +9,7 @@ use observe::Found;
 
 use crate::line::Line;
 use crate::node::at;
-use crate::texts::text;
-use crate::{NodeError, Sent};
+use crate::{Admitted, NodeError};
 
 /// A table on its way into force: the kernel waits until no packet is judged by the one before.
 /// Meanwhile things are undone and made; nothing is joined before the end.
@@ -37,10 +36,10 @@ impl<'scope> Putting<'scope> {
 
 /// Puts the table in force, and gives the programs that have it now. A port is found wherever it
 /// is.
-pub(crate) fn put(mut kernel: Kernel, sent: &Sent, found: &Found) -> Result<Kernel, NodeError> {
+pub(crate) fn put(mut kernel: Kernel, sent: &Admitted, found: &Found) -> Result<Kernel, NodeError> {
     let number = |port: &Port| found.interface(&port.to_string()).map(|(_, index)| index);
-    let table = text(sent, Dialect::Table);
-    let put = kernel.put(table, sent.generation, &number, &Limits::default());
+    let table = sent.text(Dialect::Table);
+    let put = kernel.put(table, sent.generation(), &number, &Limits::default());
     put.map_err(at("put the table"))?;
     Ok(kernel)
 }

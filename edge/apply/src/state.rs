@@ -5,11 +5,10 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use model::{Dialect, Generation};
-use serde::{Deserialize, Serialize};
+use model::Generation;
 
 use crate::slots::{Slots, Written, failed};
-use crate::{NodeError, Sent};
+use crate::{Admitted, NodeError};
 
 /// The folder where it is written down.
 pub(crate) struct State {
@@ -17,33 +16,25 @@ pub(crate) struct State {
     /// The file with the generation that is done.
     mark: PathBuf,
     slots: Slots,
-    sent: Option<Sent>,
+    sent: Option<Admitted>,
     /// Whether the disk was waited for.
     is_durable: bool,
     is_complete: bool,
-}
-
-/// As it is written down.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    generation: u64,
-    texts: Vec<(String, String)>,
 }
 
 impl State {
     pub(crate) fn open(folder: &Path) -> Result<Self, NodeError> {
         fs::create_dir_all(folder).map_err(failed(folder))?;
         let (slots, written) = Slots::open(folder)?;
-        let stored = written.map(|bytes| serde_json::from_slice::<Stored>(&bytes)).transpose();
-        let stored = stored.map_err(|error| failed(folder)(error.into()))?;
-        let sent = stored.map(Stored::sent);
+        let sent = written.map(|bytes| serde_json::from_slice(&bytes)).transpose();
+        let sent = sent.map_err(|error| failed(folder)(error.into()))?;
         let (folder, mark) = (folder.to_owned(), folder.join("complete"));
         let mut state = Self { folder, mark, slots, sent, is_durable: true, is_complete: false };
         state.is_complete = state.is_marked().map_err(failed(&state.mark))?;
         Ok(state)
     }
 
-    pub(crate) fn sent(&self) -> Option<&Sent> {
+    pub(crate) fn sent(&self) -> Option<&Admitted> {
         self.sent.as_ref()
     }
 
@@ -53,20 +44,16 @@ impl State {
     }
 
     /// Whether this is what was sent last, and is on the disk.
-    pub(crate) fn keeps(&self, sent: &Sent) -> bool {
+    pub(crate) fn keeps(&self, sent: &Admitted) -> bool {
         self.is_durable && self.sent.as_ref() == Some(sent)
     }
 
     /// Writes it down before anything is done about it: it is whole, or what was sent before is.
     /// Nobody may be told that it is held before the disk was waited for.
-    pub(crate) fn begin(&mut self, sent: &Sent) -> Result<Written, NodeError> {
+    pub(crate) fn begin(&mut self, sent: &Admitted) -> Result<Written, NodeError> {
         self.doubt()?;
         self.is_durable = false;
-        let texts = sent.texts.iter();
-        let texts = texts.map(|(dialect, text)| (dialect.as_str().to_owned(), text.clone()));
-        let stored = Stored { generation: sent.generation.0, texts: texts.collect() };
-        let bytes =
-            serde_json::to_vec(&stored).map_err(|error| failed(&self.folder)(error.into()))?;
+        let bytes = serde_json::to_vec(sent).map_err(|error| failed(&self.folder)(error.into()))?;
         let written = self.slots.write(&bytes)?;
         self.sent = Some(sent.clone());
         Ok(written)
@@ -85,13 +72,13 @@ impl State {
 
     /// Marks it as done. A mark that a crash loses only means that it is looked at again.
     pub(crate) fn complete(&mut self) -> Result<(), NodeError> {
-        self.put_mark(self.sent.as_ref().map(|sent| sent.generation).unwrap_or_default())?;
+        self.put_mark(self.sent.as_ref().map(Admitted::generation).unwrap_or_default())?;
         self.is_complete = true;
         Ok(())
     }
 
     fn is_marked(&self) -> io::Result<bool> {
-        let generation = self.sent.as_ref().map(|sent| sent.generation.0.to_le_bytes());
+        let generation = self.sent.as_ref().map(|sent| sent.generation().0.to_le_bytes());
         match fs::read(&self.mark) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             mark => mark.map(|mark| generation.is_some_and(|generation| mark == generation)),
@@ -103,14 +90,5 @@ impl State {
         let file = File::options().write(true).create(true).truncate(false).open(&self.mark);
         let put = file.and_then(|file| file.write_all_at(&generation.0.to_le_bytes(), 0));
         put.map_err(failed(&self.mark))
-    }
-}
-
-impl Stored {
-    fn sent(self) -> Sent {
-        let named = |name: &str| Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == name);
-        let texts = self.texts.into_iter();
-        let texts = texts.filter_map(|(name, text)| named(&name).map(|dialect| (dialect, text)));
-        Sent { generation: Generation(self.generation), texts: texts.collect() }
     }
 }

@@ -5,14 +5,9 @@ use std::collections::BTreeMap;
 use model::Dialect;
 use read::Difference;
 
+use crate::NodeError;
 use crate::change::vrf_of;
 use crate::line::{Extra, Line};
-use crate::{NodeError, Sent};
-
-pub(crate) fn text(sent: &Sent, dialect: Dialect) -> &str {
-    let found = sent.texts.iter().find(|(spoken, _)| *spoken == dialect);
-    found.map_or("", |(_, text)| text)
-}
 
 /// Every line that shall be held. Runs with `every` are left out: what is missing of them comes
 /// divided, out of the comparison.

@@ -1,12 +1,17 @@
 //! The devices of a fleet, as far as their agents reach.
 
-use apply::{Devices, Numbered, Order, Outcome, Receipt, Standing, Terms};
-use model::{DeviceId, Dialect, Epoch, Timestamp};
+use std::collections::BTreeSet;
+
+use apply::{Devices, Numbered, Offer, Order, Outcome, Receipt, Standing, Terms};
+use model::{DeviceId, Dialect, Digest, Timestamp};
 use observe::{Held, Holds, Unreachable};
 
 use super::{Fleet, done, strange, unreachable};
 use crate::line::TalkError;
 use crate::message::{Answer, Request, Status};
+
+/// What is not longer than this is sent as a whole: to ask first would take longer.
+const AT_ONCE_BYTES: usize = 64 << 10;
 
 /// A fleet whose devices are told and asked through their agents.
 pub struct Reached<'a> {
@@ -31,12 +36,12 @@ impl Reached<'_> {
         devices.into_iter().map(answer).collect()
     }
 
-    fn receipts(&self, asks: Vec<(DeviceId, Request)>) -> Vec<Receipt> {
+    fn receipts(&self, answers: Vec<(DeviceId, Result<Answer, TalkError>)>) -> Vec<Receipt> {
         let receipt = |(device, answer)| Receipt {
             device,
             outcome: outcome(answer).map_err(|error| self.unreachable(device, error)),
         };
-        self.ask(asks).into_iter().map(receipt).collect()
+        answers.into_iter().map(receipt).collect()
     }
 
     fn agree(
@@ -70,22 +75,42 @@ impl Holds for Reached<'_> {
 }
 
 impl Devices for Reached<'_> {
+    /// What is large is named first, and only what a device lacks of it is sent.
     fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
-        self.receipts(orders.iter().map(|order| (order.device(), hold(order, terms))).collect())
+        let offer = |order: &Order| {
+            let is_small = order.bytes() <= AT_ONCE_BYTES;
+            (order.device(), hold(Offer::of(order, |_| is_small), terms))
+        };
+        let mut answers = self.ask(orders.iter().map(offer).collect());
+        let lacking = answers.iter().zip(orders).filter_map(|((_, answer), order)| match answer {
+            Ok(Answer::Lacks { parts }) => {
+                let parts: BTreeSet<Digest> = parts.iter().copied().collect();
+                Some((order.device(), hold(Offer::of(order, |part| parts.contains(&part)), terms)))
+            }
+            _ => None,
+        });
+        for (device, answer) in self.ask(lacking.collect()) {
+            if let Some(first) = answers.iter_mut().find(|(asked, _)| *asked == device) {
+                first.1 = answer;
+            }
+        }
+        self.receipts(answers)
     }
 
     fn start(&mut self, orders: &[Order]) -> Vec<Receipt> {
-        let start =
-            |order: &Order| (order.device(), Request::Start { generation: order.generation() });
-        self.receipts(orders.iter().map(start).collect())
+        let start = |order: &Order| {
+            let (epoch, generation) = (order.epoch(), order.generation());
+            (order.device(), Request::Start { epoch, generation })
+        };
+        self.receipts(self.ask(orders.iter().map(start).collect()))
     }
 
     fn confirm(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
-        self.agree(devices, |&(_, _, generation)| Request::Confirm { generation })
+        self.agree(devices, |&(_, epoch, generation)| Request::Confirm { epoch, generation })
     }
 
     fn renew(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
-        self.agree(devices, |&(_, _, generation)| Request::Renew { generation })
+        self.agree(devices, |&(_, epoch, generation)| Request::Renew { epoch, generation })
     }
 
     fn standing(&self, device: DeviceId) -> Result<Option<Standing>, Unreachable> {
@@ -98,11 +123,10 @@ impl Devices for Reached<'_> {
     }
 }
 
-fn hold(order: &Order, terms: &Terms) -> Request {
+fn hold(offer: Offer, terms: &Terms) -> Request {
     let within = terms.confirm_within.map(|within| within.as_millis());
     Request::Hold {
-        generation: order.generation(),
-        texts: order.texts().collect(),
+        offer,
         on_drift: terms.on_drift,
         confirm_within_ms: within.map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
     }
@@ -114,9 +138,7 @@ fn outcome(answer: Result<Answer, TalkError>) -> Result<Outcome, TalkError> {
         Ok(Answer::Kept { changed }) if changed.is_empty() => Ok(Outcome::Unchanged),
         Ok(Answer::Kept { changed }) => Ok(Outcome::Held { changed }),
         Ok(Answer::Done) => Ok(Outcome::Held { changed: Vec::new() }),
-        Ok(Answer::Stale { theirs }) => {
-            Ok(Outcome::Stale { epoch: Epoch::default(), generation: theirs })
-        }
+        Ok(Answer::Stale { epoch, generation }) => Ok(Outcome::Stale { epoch, generation }),
         Ok(_) => Err(strange()),
         Err(TalkError::Failed { step, said }) => {
             Ok(Outcome::Refused { why: format!("{step} failed: {said}") })
@@ -128,9 +150,9 @@ fn outcome(answer: Result<Answer, TalkError>) -> Result<Outcome, TalkError> {
 fn standing(status: &Status) -> Option<Standing> {
     let generation = status.generation?;
     Some(Standing {
-        epoch: Epoch::default(),
+        epoch: status.epoch,
         generation,
-        digest: None,
+        digest: status.digest,
         started: status.started,
         on_trial: status.confirm_until_ms.is_some(),
         went_back_to: status.went_back_to,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use apply::{Gate, NodeError, OnDrift, Sent};
+use apply::{Admitted, Gate, NodeError, OnDrift};
 use model::Dialect;
 
 use super::{GATHER, Keeper};
@@ -71,7 +71,7 @@ impl Keeper {
     }
 
     /// Tries again to hold what could not be held.
-    fn finish(&mut self, sent: &Sent) {
+    fn finish(&mut self, sent: &Admitted) {
         match self.make(sent).and_then(|_| self.start_again(sent)) {
             Ok(()) => {
                 self.drift = Drift::default();
@@ -85,9 +85,9 @@ impl Keeper {
 
     /// Ports that wait for their start are down, and so are those that were just opened: that is as
     /// it should be. Whether the latter carry is looked at again.
-    fn differing(&mut self, sent: &Sent, held: &Texts) -> Vec<Differing> {
+    fn differing(&mut self, sent: &Admitted, held: &Texts) -> Vec<Differing> {
         let mut differences = differing(sent, held);
-        let is_started = self.record.started == Some(sent.generation);
+        let is_started = self.record.started == Some(sent.generation());
         if !is_started || Instant::now() < self.settle_until {
             let before = differences.len();
             forgive_waiting(&mut differences);
@@ -110,9 +110,9 @@ impl Keeper {
         self.forget_drift();
     }
 
-    fn tell_drift(&mut self, sent: &Sent, differences: Vec<Differing>) {
+    fn tell_drift(&mut self, sent: &Admitted, differences: Vec<Differing>) {
         self.tell(News::Drift {
-            generation: sent.generation,
+            generation: sent.generation(),
             at_ms: now_ms(),
             differences: differences.clone(),
             on_drift: self.record.on_drift,
@@ -127,7 +127,7 @@ impl Keeper {
     }
 
     /// Holds again what was sent, and looks whether that helped. Ports that are down are only opened.
-    fn repair(&mut self, sent: &Sent) {
+    fn repair(&mut self, sent: &Admitted) {
         let mut others = self.drift.seen.clone();
         forgive_waiting(&mut others);
         let made = if others.is_empty() { Ok(()) } else { self.make(sent).map(drop) };
@@ -166,8 +166,8 @@ impl Keeper {
         self.drift.retries = 0;
     }
 
-    fn tell_held(&mut self, sent: &Sent, held: &Texts) {
-        let holding = Holding { generation: Some(sent.generation), texts: held.clone() };
+    fn tell_held(&mut self, sent: &Admitted, held: &Texts) {
+        let holding = Holding { generation: Some(sent.generation()), texts: held.clone() };
         if self.drift.told.as_ref() != Some(&holding) {
             self.tell(News::Held(holding.clone()));
             self.drift.told = Some(holding);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use apply::{Gate, NodeError, Sent};
-use model::Generation;
+use apply::{Admitted, Gate, NodeError};
+use model::{Epoch, Generation};
 
 use super::{Keeper, refused};
 use crate::message::{Answer, News};
@@ -19,8 +19,12 @@ impl Keeper {
         Trial { generation, time: Span::new(now_ms(), within), before }
     }
 
-    pub(super) fn confirm(&mut self, generation: Generation) -> Result<Answer, NodeError> {
-        self.insist_on(generation, "confirm")?;
+    pub(super) fn confirm(
+        &mut self,
+        epoch: Epoch,
+        generation: Generation,
+    ) -> Result<Answer, NodeError> {
+        self.insist_on(epoch, generation, "confirm")?;
         if let Some(before) = self.record.went_back_to {
             let said = format!(
                 "nobody confirmed generation {generation} in time, and it went back to the texts \
@@ -42,7 +46,7 @@ impl Keeper {
         let Some(Trial { generation: from, before, .. }) = self.record.trial.take() else {
             return;
         };
-        let to = before.as_ref().map(|before| before.generation);
+        let to = before.as_ref().map(|before| before.sent.generation());
         let went = match before {
             Some(before) => self.hold_again(from, before),
             None => {
@@ -58,10 +62,11 @@ impl Keeper {
     }
 
     fn hold_again(&mut self, generation: Generation, before: Before) -> Result<(), NodeError> {
-        self.record.went_back_to = Some(before.generation);
+        self.record.went_back_to = Some(before.sent.generation());
         self.record.started = before.was_started.then_some(generation);
         // The trial stands on the disk until what it goes back to does.
-        let sent = Sent { generation, texts: before.texts };
+        let epoch = self.node.sent().map_or(before.sent.epoch(), Admitted::epoch);
+        let sent = before.sent.under(epoch, generation);
         let made = self.make(&sent).and_then(|_| self.start_again(&sent));
         self.save();
         made

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use agent::{News, TalkError, Terms};
+use agent::{News, Terms};
 use apply::Gate;
-use model::Generation;
 
 use crate::stage::{Ear, Plans, Stage, TRAIN, name};
 
@@ -24,8 +23,8 @@ fn without_the_controller_the_gate_stays_open_until_its_lease_ends() {
     ear.news("leaf-1", |news| (news == News::Gate(Gate::LeaseOver)).then_some(()));
     assert!(!stage.node("leaf-1").is_open());
     // What it holds may be somebody else's by now: only a plan opens it again.
-    let refused = fleet.renew(Generation(1)).remove(&name("leaf-1")).unwrap().unwrap_err();
-    assert!(matches!(&refused, TalkError::Failed { said, .. } if said.contains("apply")));
+    let refused = plans.renew(&fleet, 1)["leaf-1"].clone().unwrap_err();
+    assert!(refused.contains("the lease is over") && refused.contains("apply"), "{refused}");
     assert!(plans.push(&fleet, 0).is_started);
     assert!(stage.node("leaf-1").is_open());
 }
@@ -36,8 +35,8 @@ fn a_controller_that_believes_in_another_plan_does_not_renew() {
     let plans = Plans::of(&[&[TRAIN]]);
     let fleet = stage.fleet();
     assert!(plans.push(&fleet, 0).is_started);
-    assert!(fleet.renew(Generation(1)).values().all(Result::is_ok));
-    assert!(fleet.renew(Generation(2)).values().all(Result::is_err));
+    assert!(plans.renew(&fleet, 1).values().all(Result::is_ok));
+    assert!(plans.renew(&fleet, 2).values().all(Result::is_err));
 }
 
 #[test]

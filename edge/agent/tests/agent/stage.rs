@@ -12,9 +12,10 @@ use std::time::Duration;
 use agent::{
     Address, Agent, Authority, Event, Fleet, Identity, Memory, News, Reached, Status, Terms, serve,
 };
-use apply::{Applied, Order};
+use apply::{Applied, Devices as _, Numbered, Order};
 use intent::Source;
-use model::{Dialect, Epoch, Name};
+use model::{DeviceId, Dialect, Epoch, Generation, Name};
+use observe::Unreachable;
 use plan::Ledger;
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
@@ -33,6 +34,12 @@ pub(crate) struct Stage {
     agents: BTreeMap<&'static str, JoinHandle<()>>,
     runtime: Runtime,
 }
+
+/// The life of the log that all plans here are of.
+const EPOCH: Epoch = Epoch(1);
+
+/// What each agent answered, by its name.
+pub(crate) type Answers = BTreeMap<String, Result<(), String>>;
 
 /// Plans that follow one another, cleared.
 pub(crate) struct Plans {
@@ -208,7 +215,7 @@ impl Plans {
     /// What each device shall hold of a plan.
     pub(crate) fn orders(&self, plan: usize) -> Vec<Order> {
         let cleared = &self.cleared[plan];
-        Order::all(cleared, Epoch(1), cleared.artifacts()[0].generation)
+        Order::all(cleared, EPOCH, cleared.artifacts()[0].generation)
     }
 
     /// Has the agents hold a plan, and start it.
@@ -219,6 +226,31 @@ impl Plans {
     pub(crate) fn push_on(&self, agents: &Fleet, plan: usize, terms: &apply::Terms) -> Applied {
         let mut devices = Reached { fleet: &self.fleet, agents };
         apply::push(&self.orders(plan), terms, &mut devices)
+    }
+
+    /// Tells the agents that the controller lives and knows this generation; what each answers.
+    pub(crate) fn renew(&self, agents: &Fleet, generation: u64) -> Answers {
+        let mut devices = Reached { fleet: &self.fleet, agents };
+        self.answers(devices.renew(&self.numbered(generation)))
+    }
+
+    /// Tells the agents to stay with this generation.
+    pub(crate) fn confirm(&self, agents: &Fleet, generation: u64) -> Answers {
+        let mut devices = Reached { fleet: &self.fleet, agents };
+        self.answers(devices.confirm(&self.numbered(generation)))
+    }
+
+    fn numbered(&self, generation: u64) -> Vec<Numbered> {
+        let cleared = self.cleared[0].devices();
+        cleared.map(|(device, _)| (device, EPOCH, Generation(generation))).collect()
+    }
+
+    fn answers(&self, answers: Vec<(DeviceId, Result<(), Unreachable>)>) -> Answers {
+        let named = |(device, answer): (DeviceId, Result<(), Unreachable>)| {
+            let answer = answer.map_err(|error| error.source.to_string());
+            (self.fleet.device_name(device).to_string(), answer)
+        };
+        answers.into_iter().map(named).collect()
     }
 
     /// The text of a device in a plan.

@@ -13,8 +13,8 @@ use crate::frr::{self, Telling};
 use crate::line::{Extra, Line};
 use crate::node::at;
 use crate::putting::{Putting, numbers, put};
-use crate::texts::{differences, extra, line, text};
-use crate::{NodeError, Sent};
+use crate::texts::{differences, extra, line};
+use crate::{Admitted, NodeError};
 
 /// How often is looked again at what became of a change. Some things take others with them, so
 /// that the second look finds something; a third was never needed.
@@ -22,7 +22,7 @@ const ROUNDS: usize = 4;
 
 /// What a change has to go by, and how far it is.
 pub(super) struct Way<'a, 'scope> {
-    pub(super) sent: &'a Sent,
+    pub(super) sent: &'a Admitted,
     pub(super) wanted: &'a [Line<'a>],
     pub(super) putting: Putting<'scope>,
     pub(super) routing: Routing,
@@ -54,7 +54,7 @@ impl Linux {
         mut left: Vec<Difference>,
         step: &mut dyn FnMut(&str),
     ) -> Result<Option<Found>, NodeError> {
-        let text = text(way.sent, Dialect::Linux);
+        let text = way.sent.text(Dialect::Linux);
         let mut looked = None;
         for round in 0.. {
             let found = looked.as_ref().unwrap_or(before);
@@ -112,7 +112,7 @@ impl Linux {
             (found, left)
         } else {
             let found = self.look()?;
-            let text = text(way.sent, Dialect::Linux);
+            let text = way.sent.text(Dialect::Linux);
             undone = (differences(Dialect::Linux, text, &found.linux()), found);
             (&undone.1, undone.0.as_slice())
         };
@@ -138,7 +138,7 @@ impl Linux {
             change.make_links(&missing)
         })?;
         if let Some(telling) = telling {
-            let became = telling.end(&self.place.frr, text(way.sent, Dialect::Frr), step);
+            let became = telling.end(&self.place.frr, way.sent.text(Dialect::Frr), step);
             way.routing.told = Some(became.map_err(at("tell FRR of segments"))?);
         }
         // From here on something is let through.
@@ -189,7 +189,7 @@ impl Linux {
         if way.routing.told.is_some() {
             return Ok(None);
         }
-        let Some(left) = way.routing.held.left(text(way.sent, Dialect::Frr))? else {
+        let Some(left) = way.routing.held.left(way.sent.text(Dialect::Frr))? else {
             return Ok(None);
         };
         let has_tunnel = |vni: &str| found.interface(&format!("vx{vni}")).is_some();
@@ -203,7 +203,7 @@ impl Linux {
         names: &[String],
         step: &mut dyn FnMut(&str),
     ) -> Result<(), NodeError> {
-        let text = self.state.sent().map_or("", |sent| text(sent, Dialect::Frr));
+        let text = self.state.sent().map_or("", |sent| sent.text(Dialect::Frr));
         if text.is_empty() || names.is_empty() {
             return Ok(());
         }

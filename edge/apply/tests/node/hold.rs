@@ -61,8 +61,8 @@ fn a_layer_that_the_agent_cannot_hold_is_refused_and_nothing_touched() {
         plug_all(device);
         let plan = whole_plan();
         let mut node = opened(&plan, 1);
-        let mut sent = plan.sent(2);
-        sent.texts.push((Dialect::Vfio, "bind 0000:86:00.0 vfio-pci\n".into()));
+        let vfio = (Dialect::Vfio, "bind 0000:86:00.0 vfio-pci\n".into());
+        let sent = plan.sent_with(2, vec![vfio]);
         let refused = node.hold(&sent, &mut |_| {}).unwrap_err();
         assert!(refused.said.contains("was sent `vfio`"), "{}", refused.said);
         check_holds(&mut node, &plan);

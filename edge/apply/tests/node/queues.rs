@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Linux, Node as _, Sent};
+use apply::{Admitted, Linux, Node as _};
 use model::{Dialect, Generation};
 use nix::sys::socket::{setsockopt, sockopt};
 use observe::Watch;
@@ -23,15 +23,15 @@ const QUEUES: &str = "queue swp33 rate 100000000\n\
                       queue swp33 vrf t17 rate 20000000 ceil 100000000\n\
                       queue swp33 vrf t18 rate 60000000 ceil 100000000\n";
 
-fn sent(plan: &Plan, queues: &str, rates: &str, generation: u64) -> Sent {
+fn sent(plan: &Plan, queues: &str, rates: &str, generation: u64) -> Admitted {
     let texts =
         vec![(Dialect::Linux, plan.linux() + queues), (Dialect::Table, plan.table() + rates)];
-    Sent { generation: Generation(generation), texts }
+    Admitted::danger_unproved(Generation(generation), texts)
 }
 
-fn hold(node: &mut Linux, sent: &Sent) {
+fn hold(node: &mut Linux, sent: &Admitted) {
     node.hold(sent, &mut |_| {}).unwrap();
-    node.start(sent.generation).unwrap();
+    node.start(sent.generation()).unwrap();
     node.renew(LONG).unwrap();
 }
 
@@ -79,7 +79,7 @@ fn check_by_hand(by_hand: impl FnOnce() + Send, line: &str) {
         by_hand();
         assert!(watch.next(Duration::from_secs(10)).unwrap(), "nobody noticed");
         let held = text(&mut node, Dialect::Linux);
-        let differences = read::differences(Dialect::Linux, &sent.texts[0].1, &held);
+        let differences = read::differences(Dialect::Linux, sent.text(Dialect::Linux), &held);
         assert!(differences.iter().any(|found| found.statement == line), "{differences:#?}");
         node.hold(&sent, &mut |_| {}).unwrap();
         assert_eq!(sorted(&queue_lines(&mut node)), sorted(QUEUES));

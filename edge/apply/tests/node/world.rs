@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Linux, Node as _, Sent};
+use apply::{Admitted, Linux, Node as _};
 use model::{Dialect, Generation};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -195,9 +195,15 @@ const VTEP: &str = "10.255.0.3";
 const TUNNEL: &str = "dstport 4789 nolearning tos inherit gbp";
 
 impl Plan {
-    pub(crate) fn sent(&self, generation: u64) -> Sent {
-        let texts = vec![(Dialect::Linux, self.linux()), (Dialect::Table, self.table())];
-        Sent { generation: Generation(generation), texts }
+    pub(crate) fn sent(&self, generation: u64) -> Admitted {
+        self.sent_with(generation, Vec::new())
+    }
+
+    /// The same with these texts besides.
+    pub(crate) fn sent_with(&self, generation: u64, more: Vec<(Dialect, String)>) -> Admitted {
+        let mut texts = vec![(Dialect::Linux, self.linux()), (Dialect::Table, self.table())];
+        texts.extend(more);
+        Admitted::danger_unproved(Generation(generation), texts)
     }
 
     fn tenants(&self) -> std::collections::BTreeSet<u16> {
