@@ -46,14 +46,8 @@ fn what_comes_in_its_turn_is_taken() {
 
 #[test]
 fn an_older_number_comes_late() {
-    check(
-        offer(2, 6, LINUX),
-        expect!["it comes late: the node was sent generation 7 of epoch 2"],
-    );
-    check(
-        offer(1, 9, LINUX),
-        expect!["it comes late: the node was sent generation 7 of epoch 2"],
-    );
+    check(offer(2, 6, LINUX), expect!["it comes late: the node was sent generation 7 of epoch 2"]);
+    check(offer(1, 9, LINUX), expect!["it comes late: the node was sent generation 7 of epoch 2"]);
 }
 
 #[test]
