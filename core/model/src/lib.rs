@@ -12,6 +12,7 @@ mod job;
 mod layers;
 mod mig;
 mod names;
+pub mod numbering;
 mod numbers;
 mod owners;
 mod pci;
@@ -42,7 +43,7 @@ pub use numbers::{
     Asn, NotAPort, NotARate, NotARouteTarget, NotAVlan, NotAnRd, Port, Rate, RouteDistinguisher,
     RouteTarget, Vlan,
 };
-pub use owners::{Consent, Owners, Rates, Share, Treatment, Trust};
+pub use owners::{Consent, Owners, Promise, Queue, Rates, Share, Treatment, Trust};
 pub use pci::{Guid, NotAGuid, NotAPciAddress, PciAddress};
 pub use scrub::{Evidence, Memory, Past};
 pub use tenant::{Apart, ApartLevel, Grade, NotAGrade, Quotas, Tenant, VersionPolicy};

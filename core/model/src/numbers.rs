@@ -203,6 +203,14 @@ pub struct Rate {
     pub bps: u64,
 }
 
+impl Rate {
+    /// The nearest rate that a queue of the kernel can have: whole bytes a second, and at least one.
+    #[must_use]
+    pub fn queued(self) -> Self {
+        Self { bps: (self.bps / 8).max(1) * 8 }
+    }
+}
+
 const UNITS: [(&str, u64); 5] = [
     ("Tbps", 1_000_000_000_000),
     ("Gbps", 1_000_000_000),

@@ -17,7 +17,7 @@ pub struct Owners {
     pub consents: Vec<Consent>,
     /// What each tenant was promised of the network. One that is not here was promised nothing that
     /// anybody knows of.
-    pub rates: BTreeMap<TenantName, Rates>,
+    pub promises: BTreeMap<TenantName, Promise>,
     /// How the packets of each job are to be treated, likewise.
     pub treatments: BTreeMap<JobName, Treatment>,
     /// Whose the GPUs and interfaces of each node are. What is not here belongs to nobody.
@@ -67,6 +67,24 @@ pub struct Rates {
     pub guarantee: Option<Rate>,
     /// The bandwidth it never exceeds.
     pub ceiling: Option<Rate>,
+}
+
+/// All that a tenant is to get of the network.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Promise {
+    /// What it was promised of every link.
+    pub rates: Rates,
+    /// Its queue at every uplink, where the fleet has queues.
+    pub queue: Option<Queue>,
+}
+
+/// What a queue lets through, in rates that a queue can have ([`Rate::queued`]).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Queue {
+    /// What it has in any case.
+    pub rate: Rate,
+    /// What it never exceeds.
+    pub ceiling: Rate,
 }
 
 /// How a job's packets are to be treated.

@@ -3,11 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipnet::Ipv4Net;
 use model::{
     Capacity, Consent, Evidence, Generation, JobName, Name, Rate, TenantName, TrafficClass,
+    numbering::TENANT_NUMBERS,
 };
 
 use crate::blocks::{overlap, prefix_for};
 use crate::contradiction::Contradiction;
-use crate::number::{Numbers, TAGS, TENANT_NUMBERS};
+use crate::number::{Numbers, TAGS};
 use crate::past::Pasts;
 use crate::record::{Lease, Record, SeatAt};
 use crate::rest::{Finished, Rest, RestId, Resting, Rests, Unscrubbed};

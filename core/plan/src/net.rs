@@ -1,19 +1,14 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use model::{DeviceId, Fleet, Name, NicRef, NodeId, RouteTarget, SwitchDialect, Tenant, VrfName};
-use wire::Vni;
+use model::{
+    DeviceId, Fleet, Name, NicRef, NodeId, Queue, Rate, RouteTarget, SwitchDialect, Tenant,
+    VrfName, numbering,
+};
 
 use crate::layers::trust;
 use crate::record::{Lease, SeatAt};
 use crate::shape::{Group, JobNet, Seat, TenantNet};
-
-/// The first L3 VNI is one above this.
-const L3_VNI_BASE: u32 = 50_000;
-/// The L2 VNI of a job is this and its tag.
-const L2_VNI_BASE: u32 = 100_000;
-/// The second half of a VRF's route distinguisher is this and the tenant's number.
-const VRF_RD_BASE: u16 = 60_000;
 
 /// Where names lead in this fleet.
 #[derive(Clone, Debug)]
@@ -53,27 +48,37 @@ impl Index {
 
 /// The network of a tenant with this number.
 pub(crate) fn tenant_net(fleet: &Fleet, number: u16, tenant: Option<&Tenant>) -> TenantNet {
-    let vni = L3_VNI_BASE + u32::from(number);
+    let l3vni = numbering::l3vni(number);
     TenantNet {
         number,
-        vrf: VrfName(format!("t{number}").into()),
-        l3vni: made(vni),
-        rd_number: VRF_RD_BASE + number,
-        target: RouteTarget { asn: fleet.target_asn, number: vni },
+        vrf: VrfName::of_tenant(number),
+        l3vni,
+        rd_number: numbering::vrf_rd_number(number),
+        target: RouteTarget { asn: fleet.target_asn, number: l3vni.get() },
         guarantee: tenant.and_then(|tenant| tenant.guarantee),
         ceiling: tenant.and_then(|tenant| tenant.ceiling),
+        queue: fleet.uplink_rate.map(|link| queue(tenant, link)),
         trust: trust(tenant),
     }
 }
 
+/// A tenant's queue at every uplink: what it is guaranteed, or a hundredth of the link, and neither
+/// more than the link has.
+fn queue(tenant: Option<&Tenant>, link: Rate) -> Queue {
+    let least = Rate { bps: link.bps / 100 };
+    let rate = tenant.and_then(|tenant| tenant.guarantee).unwrap_or(least);
+    let ceiling = tenant.and_then(|tenant| tenant.ceiling).unwrap_or(link);
+    Queue { rate: rate.min(link).queued(), ceiling: ceiling.min(link).queued() }
+}
+
 /// The network of a job with this lease, whose interfaces are these.
 pub(crate) fn job_net(fleet: &Fleet, lease: &Lease, nics: &[NicRef]) -> Result<JobNet, Astray> {
-    let vni = L2_VNI_BASE + u32::from(lease.tag.get());
+    let l2vni = numbering::l2vni(lease.tag);
     let gateway = lease.subnet.network().to_bits() + 1;
     Ok(JobNet {
         tag: lease.tag,
-        l2vni: made(vni),
-        target: RouteTarget { asn: fleet.target_asn, number: vni },
+        l2vni,
+        target: RouteTarget { asn: fleet.target_asn, number: l2vni.get() },
         subnet: lease.subnet,
         gateway: Ipv4Addr::from_bits(gateway),
         class: lease.class,
@@ -116,11 +121,4 @@ fn groups(
 /// Whether this device is a leaf that keeps its groups in selectors.
 pub(crate) fn selecting_leaf(fleet: &Fleet, device: DeviceId) -> bool {
     fleet.switch_at(device).is_some_and(|switch| switch.dialect == SwitchDialect::Nxos)
-}
-
-fn made(vni: u32) -> Vni {
-    match Vni::try_from(vni) {
-        Ok(vni) => vni,
-        Err(_) => unreachable!("a base and 16 bits are a VNI"),
-    }
 }

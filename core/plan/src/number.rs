@@ -1,11 +1,10 @@
 use std::ops::RangeInclusive;
 
+use model::numbering::TENANT_NUMBERS;
+
 /// NX-OS reserves 0, 1 and 15, and 999 is the tag of what nobody classified. Tags stay below
 /// the second halves of the VRFs' route distinguishers.
 pub(crate) const TAGS: [RangeInclusive<u16>; 2] = [16..=998, 1000..=59_999];
-
-/// Route distinguishers of VRFs begin at 60,000 and have 16 bits.
-pub(crate) const TENANT_NUMBERS: RangeInclusive<u16> = 1..=5_535;
 
 /// NX-OS keeps 3,967 and above for itself.
 const VLANS: RangeInclusive<u16> = 2..=3_966;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ipnet::Ipv4Net;
 use model::{
     Consent, DeviceAt, DeviceId, Fleet, Generation, JobName, ManagerKind, NicRef, NodeId, Owners,
-    Part, Past, Port, Rate, Rates, RouteTarget, Share, TenantName, TrafficClass, Treatment, Trust,
-    Vlan, VrfName,
+    Part, Past, Port, Promise, Queue, Rate, Rates, RouteTarget, Share, TenantName, TrafficClass,
+    Treatment, Trust, Vlan, VrfName,
 };
 use wire::{Mac, Tag, Vni};
 
@@ -50,6 +50,8 @@ pub struct TenantNet {
     pub guarantee: Option<Rate>,
     /// The bandwidth it never exceeds.
     pub ceiling: Option<Rate>,
+    /// Its queue at every uplink, where the fleet has queues.
+    pub queue: Option<Queue>,
     /// What it may share with others, and what it demands.
     pub trust: Trust,
 }
@@ -191,8 +193,7 @@ impl Plan {
             owners.treatments.insert(name.clone(), treatment);
         }
         for (name, tenant) in &self.tenants {
-            let rates = Rates { guarantee: tenant.guarantee, ceiling: tenant.ceiling };
-            owners.rates.insert(name.clone(), rates);
+            owners.promises.insert(name.clone(), tenant.promise());
             owners.trusts.insert(name.clone(), tenant.trust.clone());
         }
         owners.shares = self.nodes.clone();
@@ -200,6 +201,15 @@ impl Plan {
         owners.consents.sort();
         owners.consents.dedup();
         owners
+    }
+}
+
+impl TenantNet {
+    /// What the tenant gets of the network.
+    #[must_use]
+    pub const fn promise(&self) -> Promise {
+        let rates = Rates { guarantee: self.guarantee, ceiling: self.ceiling };
+        Promise { rates, queue: self.queue }
     }
 }
 

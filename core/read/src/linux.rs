@@ -1,6 +1,7 @@
 use std::net::Ipv4Addr;
 
 use model::VrfName;
+use model::numbering::tenant_of_l3vni;
 use wire::{Mac, Vni, router_mac};
 
 use crate::lines::{Line, lines};
@@ -198,10 +199,7 @@ const ROUTER: Why = "a VRF's tunnel, and no other, has the router's Ethernet add
 /// The Ethernet address that others send a tenant's routed frames to; none if the VNI is no
 /// tenant's.
 fn router(vni: Vni, local: Ipv4Addr) -> Option<Mac> {
-    const BEFORE_THE_FIRST_TENANT: u32 = 50_000;
-    const LAST_TENANT: u16 = 5_535;
-    let number = u16::try_from(vni.get().checked_sub(BEFORE_THE_FIRST_TENANT)?).ok()?;
-    (1..=LAST_TENANT).contains(&number).then(|| router_mac(number, local))
+    tenant_of_l3vni(vni.get()).map(|tenant| router_mac(tenant, local))
 }
 
 /// The options of a VXLAN device as they are written.

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use model::{DeviceAt, DeviceId, Fleet, JobName, Port, SwitchId, TenantName, VrfName};
+use model::{DeviceAt, DeviceId, Fleet, JobName, SwitchId, TenantName, VrfName};
 use plan::{Group, JobNet, Plan, TenantNet};
 use wire::{Vni, router_mac};
 
@@ -20,7 +20,7 @@ pub(crate) fn head(plan: &Plan, device: DeviceId, out: &mut String) {
     for cable in uplinks(&plan.fleet, device) {
         say!(out, "uplink ", cable.port, JUDGED);
         if let Some(link) = plan.fleet.uplink_rate {
-            say!(out, "queue ", cable.port, " rate ", in_bytes(link.bps), "\n");
+            say!(out, "queue ", cable.port, " rate ", link.queued().bps, "\n");
         }
     }
 }
@@ -51,24 +51,12 @@ pub(crate) fn tenant(
     say!(out, "vrf ", tenant.vrf, "\n");
     tunnel(tenant.l3vni, vtep.address, out);
     say!(out, " vrf ", tenant.vrf, " mac ", router_mac(tenant.number, vtep.address), "\n");
-    if let Some(link) = plan.fleet.uplink_rate {
+    if let Some(queue) = tenant.queue {
         for cable in uplinks(&plan.fleet, device) {
-            queue(cable.port, tenant, link.bps, out);
+            say!(out, "queue ", cable.port, " vrf ", tenant.vrf);
+            say!(out, " rate ", queue.rate.bps, " ceil ", queue.ceiling.bps, "\n");
         }
     }
-}
-
-/// The tenant's queue at an uplink. Whoever is guaranteed nothing has a hundredth of the link.
-fn queue(port: Port, tenant: &TenantNet, link_bps: u64, out: &mut String) {
-    let rate = tenant.guarantee.map_or(link_bps / 100, |guarantee| guarantee.bps).min(link_bps);
-    let ceil = tenant.ceiling.map_or(link_bps, |ceiling| ceiling.bps).min(link_bps);
-    say!(out, "queue ", port, " vrf ", tenant.vrf);
-    say!(out, " rate ", in_bytes(rate), " ceil ", in_bytes(ceil), "\n");
-}
-
-/// The kernel's queues count whole bytes a second, and at least one.
-fn in_bytes(bps: u64) -> u64 {
-    (bps / 8).max(1) * 8
 }
 
 pub(crate) fn job(plan: &Plan, name: &JobName, job: &JobNet, group: &Group, out: &mut String) {

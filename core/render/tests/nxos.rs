@@ -517,6 +517,7 @@ fn tenant(number: u16) -> TenantNet {
         target: target(l3vni),
         guarantee: None,
         ceiling: None,
+        queue: None,
         trust: model::Trust::default(),
     }
 }

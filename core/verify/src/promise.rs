@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{DeviceId, Port, Rate, Rates, TenantName, Treatment, VrfName};
+use model::{DeviceId, Port, Queue, Rate, Rates, TenantName, Treatment, VrfName};
 use wire::Tag;
 
 use crate::device::{At, Lines};
@@ -25,10 +25,10 @@ impl Verifier {
         let mut tenants = self.index.tenants_in(device, vrf);
         let tenant = tenants.next().filter(|_| tenants.next().is_none());
         if let Some(tenant) = tenant
-            && let Some(promised) = self.rates.get(tenant)
+            && let Some(promised) = self.promises.get(tenant)
         {
-            self.judge_rates(device, vrf, tenant, *promised, judgement);
-            self.judge_queues(device, vrf, tenant, *promised, judgement);
+            self.judge_rates(device, vrf, tenant, promised.rates, judgement);
+            self.judge_queues(device, vrf, tenant, promised.queue, judgement);
         }
         for ((job, tag), promised) in self.treated_in(device, vrf) {
             let lines = self.facts(device).table.jobs.get(&(vrf.clone(), tag));
@@ -78,11 +78,11 @@ impl Verifier {
         device: DeviceId,
         vrf: &VrfName,
         tenant: &TenantName,
-        promised: Rates,
+        promised: Option<Queue>,
         judgement: &mut Judgement,
     ) {
         let facts = self.facts(device);
-        let planned = self.world.fleet.uplink_rate.map(|link| queued(promised, link.bps));
+        let planned = promised.map(|queue| (queue.rate.bps, queue.ceiling.bps));
         let own = facts.queues.keys().filter(|(of, _)| of == vrf).map(|(_, port)| port);
         let ports: BTreeSet<Port> = facts.uplinks.keys().chain(own).copied().collect();
         for port in ports {
@@ -98,7 +98,7 @@ impl Verifier {
     /// At every uplink waits what is over the fleet's rate; where the fleet has none, nothing does.
     pub(crate) fn judge_queued_links(&self, device: DeviceId, judgement: &mut Judgement) {
         let facts = self.facts(device);
-        let planned = self.world.fleet.uplink_rate.map(|link| in_bytes(link.bps));
+        let planned = self.world.fleet.uplink_rate.map(|link| link.queued().bps);
         let ports: BTreeSet<Port> =
             facts.uplinks.keys().chain(facts.queued_links.keys()).copied().collect();
         for port in ports {
@@ -118,19 +118,6 @@ fn broken<T: Copy + PartialEq>(lines: Option<&Lines<T>>, planned: Option<T>) -> 
         Some(lines) => lines.values().find(|held| Some(**held) != planned).copied().map(Some),
         None => planned.map(|_| None),
     }
-}
-
-/// The rate and the ceiling of a tenant's queue at a link: what it is guaranteed, or a hundredth of
-/// the link, and neither more than the link has.
-fn queued(promised: Rates, link_bps: u64) -> (u64, u64) {
-    let rate = promised.guarantee.map_or(link_bps / 100, |rate| rate.bps);
-    let ceil = promised.ceiling.map_or(link_bps, |rate| rate.bps);
-    (in_bytes(rate.min(link_bps)), in_bytes(ceil.min(link_bps)))
-}
-
-/// Queues count whole bytes a second, and at least one.
-fn in_bytes(bps: u64) -> u64 {
-    (bps / 8).max(1) * 8
 }
 
 fn ats<T: PartialEq>(lines: Option<&Lines<T>>) -> impl Iterator<Item = At> {

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use model::{
-    Consent, DeviceId, Dialect, Fleet, JobName, Owners, Part, Port, Rates, RouteDistinguisher,
+    Consent, DeviceId, Dialect, Fleet, JobName, Owners, Part, Port, Promise, RouteDistinguisher,
     RouteTarget, TenantName, Treatment, VrfName,
 };
 use read::{Claim, Reading, Scope, Unknown};
@@ -38,7 +38,7 @@ pub struct Verifier {
     /// The ports of each job, in their order.
     pub(crate) job_ports: BTreeMap<JobId, Vec<(DeviceId, Port)>>,
     pub(crate) consents: Consents,
-    pub(crate) rates: BTreeMap<TenantName, Rates>,
+    pub(crate) promises: BTreeMap<TenantName, Promise>,
     pub(crate) treatments: BTreeMap<JobId, Treatment>,
     pub(crate) sheet_ids: SheetIds,
     pub(crate) sheets: Vec<Sheet>,
@@ -105,7 +105,7 @@ impl Verifier {
             job_ids: BTreeMap::new(),
             job_ports: BTreeMap::new(),
             consents: Consents::default(),
-            rates: owners.rates.clone(),
+            promises: owners.promises.clone(),
             treatments: BTreeMap::new(),
             sheet_ids: SheetIds::by(count),
             sheets: Vec::new(),
@@ -178,8 +178,8 @@ impl Verifier {
     }
 
     /// Says what a tenant is promised of the network from now on.
-    pub fn promise(&mut self, tenant: &TenantName, rates: Rates) {
-        self.rates.insert(tenant.clone(), rates);
+    pub fn promise(&mut self, tenant: &TenantName, promise: Promise) {
+        self.promises.insert(tenant.clone(), promise);
         for (device, vrfs) in (0..).map(DeviceId).zip(&self.index.tenants) {
             let of_tenant = vrfs.iter().filter(|(_, tenants)| tenants.contains_key(tenant));
             let places = of_tenant.map(|(vrf, _)| Spotted::Vrf(device, vrf.clone()));

@@ -58,7 +58,7 @@ pub(crate) fn sources<'a>(more: &[&'a str]) -> Vec<Source<'a>> {
 
 /// A job of that number, which wants something else each time.
 pub(crate) fn job(which: u32, chance: &mut Chance) -> String {
-    let tenant = if which % 2 == 0 { "red" } else { "blue" };
+    let tenant = if which.is_multiple_of(2) { "red" } else { "blue" };
     let wants = match chance.below(3) {
         0 => format!("gpus: {}", [1, 2, 4, 8, 12, 64][chance.below(6) as usize]),
         _ => {

@@ -13,6 +13,13 @@ pub(super) struct Dependency<'a> {
     entry: &'a str,
 }
 
+impl Dependency<'_> {
+    /// Whether it asks for features of its own.
+    pub(super) fn names_features(&self) -> bool {
+        self.entry.contains("features")
+    }
+}
+
 /// Every dependency of a manifest, whatever it is needed for. Manifests here are written one
 /// dependency a line; a section of its own for one dependency is a violation and comes out as
 /// a dependency without entry.

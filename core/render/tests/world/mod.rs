@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use model::{
     Asn, Consent, DeviceId, Dialect, Enforcement, Fleet, Generation, Health, JobName, Link,
-    LinkEnd, NicRef, Node, NodeId, NodeModelId, Part, PodId, Port, Protocol, Rate, RouteTarget,
-    Service, SiteId, Switch, SwitchDialect, SwitchId, SwitchRole, TrafficClass, Uplink, Versions,
-    VrfName, Vtep,
+    LinkEnd, NicRef, Node, NodeId, NodeModelId, Part, PodId, Port, Protocol, Queue, Rate,
+    RouteTarget, Service, SiteId, Switch, SwitchDialect, SwitchId, SwitchRole, TrafficClass,
+    Uplink, Versions, VrfName, Vtep,
 };
 use plan::{DevicePlan, Group, JobNet, Plan, Seat, TenantNet};
 use wire::Mac;
@@ -79,11 +79,8 @@ fn plan() -> Plan {
         generation: Generation(1),
         fleet: Arc::new(fleet()),
         tenants: BTreeMap::from([
-            (
-                "acme/research".parse().unwrap(),
-                tenant(17, Some(25_000_000_000), Some(100_000_000_000)),
-            ),
-            ("blue".parse().unwrap(), tenant(18, None, None)),
+            ("acme/research".parse().unwrap(), tenant(17, Some((25_000_000_000, 100_000_000_000)))),
+            ("blue".parse().unwrap(), tenant(18, None)),
         ]),
         consents: consents(),
         nodes: BTreeMap::new(),
@@ -123,16 +120,19 @@ fn seated(jobs: &BTreeMap<JobName, JobNet>) -> BTreeMap<DeviceId, DevicePlan> {
     devices
 }
 
-fn tenant(number: u16, guarantee: Option<u64>, ceiling: Option<u64>) -> TenantNet {
+/// A tenant that is promised this rate and ceiling, or nothing: then it has a hundredth of a link.
+fn tenant(number: u16, promised: Option<(u64, u64)>) -> TenantNet {
     let l3vni = 50_000 + u32::from(number);
+    let (rate, ceiling) = promised.unwrap_or((4_000_000_000, 400_000_000_000));
     TenantNet {
         number,
         vrf: VrfName(format!("t{number}").into()),
         l3vni: l3vni.try_into().unwrap(),
         rd_number: 60_000 + number,
         target: RouteTarget { asn: 65_000, number: l3vni },
-        guarantee: guarantee.map(|bps| Rate { bps }),
-        ceiling: ceiling.map(|bps| Rate { bps }),
+        guarantee: promised.map(|(bps, _)| Rate { bps }),
+        ceiling: promised.map(|(_, bps)| Rate { bps }),
+        queue: Some(Queue { rate: Rate { bps: rate }, ceiling: Rate { bps: ceiling } }),
         trust: model::Trust::default(),
     }
 }

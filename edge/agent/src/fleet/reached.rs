@@ -31,7 +31,7 @@ impl Reached<'_> {
         let answer = |device| {
             let name = name(device);
             let answer = answers.remove(&name);
-            (device, answer.unwrap_or_else(|| Err(TalkError::NotEnrolled(name))))
+            (device, answer.unwrap_or(Err(TalkError::NotEnrolled(name))))
         };
         devices.into_iter().map(answer).collect()
     }
