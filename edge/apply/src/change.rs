@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use filter::Kernel;
+use model::numbering::{bridge_name, l3vni, tenant_of_l3vni, tenant_of_vrf, tunnel_name};
 use netlink_packet_route::AddressFamily;
 use observe::{Found, Place, Request, Spaces, Trouble, Vrfs, next_hop, run_inside, table_of};
 use wire::{ipv6_of, router_mac};
@@ -17,7 +18,6 @@ use crate::{queues, requests, vrf};
 const BRIDGES: u32 = 1 << 24;
 const TUNNELS: u32 = 2 << 24;
 /// The first VNI of VRFs is that of tenant 1, less one.
-const L3_VNIS: u32 = 50_000;
 /// What VXLAN over IPv4 adds to a frame.
 const OVERHEAD: u32 = 50;
 
@@ -76,7 +76,7 @@ impl<'a> Change<'a> {
     /// of it only when it sees that while the tunnel is inside, and otherwise follows a pointer into
     /// what it has freed when the VNI goes.
     fn remove(&mut self, vrf: Option<&str>, links: &[(&str, u32)]) -> Result<(), Trouble> {
-        let own = vrf.map(|vrf| format!("br{}", L3_VNIS + u32::from(number(Some(vrf)))));
+        let own = vrf.map(|vrf| bridge_name(own_vni(vrf)));
         let is_own = |(name, _): &&(&str, u32)| own.as_deref() == Some(*name);
         let downs =
             links.iter().filter(is_own).map(|(name, index)| requests::set_down(name, *index));
@@ -257,7 +257,7 @@ impl<'a> Change<'a> {
         for line in missing {
             let (name, vrf, mac) = match *line {
                 Line::Bridge { name, vrf, mac, .. } => (name.to_owned(), vrf, mac),
-                Line::Router { vni, vrf, mac, .. } => (format!("br{vni}"), vrf, mac),
+                Line::Router { vni, vrf, mac, .. } => (bridge_name(vni), vrf, mac),
                 _ => continue,
             };
             let device = match self.place.vrfs {
@@ -373,7 +373,7 @@ impl<'a> Change<'a> {
             }
             Line::Vrf { .. } | Line::Queues { .. } | Line::Queue { .. } => {}
             Line::Router { name, vni, .. } => {
-                self.bridge_port(name, &format!("br{vni}"), None, batches)?;
+                self.bridge_port(name, &bridge_name(vni), None, batches)?;
             }
             Line::Tunnel { name, master, .. } => self.bridge_port(name, master, None, batches)?,
             Line::Bridge { name, vrf, address, prefix, .. } => {
@@ -399,9 +399,9 @@ impl<'a> Change<'a> {
                 }
             }
             Line::Reach { first, last, vrf, vtep, vni } => {
-                let own = L3_VNIS + u32::from(number(Some(vrf)));
-                let (_, bridge) = self.port(&format!("br{own}"))?;
-                let (_, tunnel) = self.port(&format!("vx{own}"))?;
+                let own = own_vni(vrf);
+                let (_, bridge) = self.port(&bridge_name(own))?;
+                let (_, tunnel) = self.port(&tunnel_name(own))?;
                 let via = next_hop(vni, vtep);
                 let batch = batches.entry(Some(vrf)).or_default();
                 if ways.insert((vrf, vni, vtep)) {
@@ -532,7 +532,7 @@ impl<'a> Change<'a> {
             Line::Router { name: tunnel, vni, vrf, .. } if tunnel == name => {
                 Some((Some(vrf), TUNNELS + vni))
             }
-            Line::Router { vni, vrf, .. } if name == format!("br{vni}") => {
+            Line::Router { vni, vrf, .. } if name == bridge_name(vni) => {
                 Some((Some(vrf), bridge_index(name)))
             }
             Line::Tunnel { name: tunnel, vni, master, .. } if tunnel == name => {
@@ -577,14 +577,19 @@ fn bridge_index(name: &str) -> u32 {
     BRIDGES + digits.parse::<u32>().unwrap_or(0) % BRIDGES
 }
 
-/// The tenant's number in the name of its VRF.
+/// The tenant's number in the name of its VRF; the device's own place is nobody's.
 fn number(vrf: Option<&str>) -> u16 {
-    vrf.and_then(|name| name.strip_prefix('t')).and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    vrf.and_then(tenant_of_vrf).unwrap_or(0)
 }
 
 /// The tenant's number in the VNI of its VRF.
 fn tenant(vni: u32) -> u16 {
-    u16::try_from(vni.saturating_sub(L3_VNIS)).unwrap_or(0)
+    tenant_of_l3vni(vni).unwrap_or(0)
+}
+
+/// The VNI of what a VRF routes.
+fn own_vni(vrf: &str) -> u32 {
+    l3vni(number(Some(vrf))).get()
 }
 
 fn absent(name: &str, place: &str) -> Trouble {

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use model::numbering::tenant_of_vrf;
 use wire::Mac;
 
 /// A line that a plan can hold.
@@ -154,7 +155,7 @@ impl<'a> Line<'a> {
             ["queue", port, "rate", rate] => Self::Queues { port, rate_bps: rate.parse().ok()? },
             ["queue", port, "vrf", vrf, "rate", rate, "ceil", ceil] => {
                 let (rate_bps, ceil_bps) = (rate.parse().ok()?, ceil.parse().ok()?);
-                Self::Queue { port, tenant: tenant(vrf)?, rate_bps, ceil_bps }
+                Self::Queue { port, tenant: tenant_of_vrf(vrf)?, rate_bps, ceil_bps }
             }
             _ => return None,
         })
@@ -190,7 +191,7 @@ impl<'a> Extra<'a> {
                 let (first, last) = range(run)?;
                 Self::Reach { first, last, vrf, vni: vni.parse().ok()? }
             }
-            ["queue", port, "vrf", vrf, ..] => Self::Queue { port, tenant: tenant(vrf)? },
+            ["queue", port, "vrf", vrf, ..] => Self::Queue { port, tenant: tenant_of_vrf(vrf)? },
             ["queue", port, ..] => Self::Queues { port },
             ["address", address, "dev", dev, "vrf", vrf] => {
                 let (address, prefix) = cidr(address)?;
@@ -230,11 +231,6 @@ impl<'a> Extra<'a> {
 fn after<'a>(words: &[&'a str], word: &str) -> Option<&'a str> {
     let place = words.iter().position(|other| *other == word)?;
     words.get(place + 1).copied()
-}
-
-/// The tenant's number in the name of its VRF.
-fn tenant(vrf: &str) -> Option<u16> {
-    vrf.strip_prefix('t')?.parse().ok()
 }
 
 fn range(run: &str) -> Option<(Ipv4Addr, Ipv4Addr)> {

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::thread;
 
+use model::numbering::{l3vni, tenant_of_vrf};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
@@ -20,9 +21,9 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::entry::{Route, Rule};
 use crate::link::{Interface, Kind};
-use crate::say::{L3_VNIS, LOCAL, MAIN};
+use crate::say::{LOCAL, MAIN};
 use crate::seen::Seen;
-use crate::spaces::{Room, number};
+use crate::spaces::Room;
 use crate::{Door, Request, Trouble};
 
 /// The metric of the route that ends a VRF's table: behind every other, and for FRR one that is
@@ -164,7 +165,7 @@ fn is_planned(rule: &Rule) -> bool {
 /// The routing table of a VRF: the number of its VNI; none for a name that no plan gives.
 #[must_use]
 pub fn table_of(vrf: &str) -> Option<u32> {
-    number(vrf).map(|number| L3_VNIS + u32::from(number))
+    tenant_of_vrf(vrf).map(|number| l3vni(number).get())
 }
 
 /// A VRF device; the kernel chooses its number if that is zero.
@@ -192,7 +193,7 @@ pub(crate) fn are_made_here() -> Result<bool, Trouble> {
     let ask = || {
         unshare(CloneFlags::CLONE_NEWNET)
             .map_err(|errno| Trouble::kernel("make a network namespace")(errno.into()))?;
-        Door::here()?.change(&[new_device("t1", 0, L3_VNIS)])
+        Door::here()?.change(&[new_device("t1", 0, 50_000)])
     };
     let asked = thread::scope(|scope| scope.spawn(ask).join());
     match asked.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
@@ -245,7 +246,7 @@ mod tests {
                 Some(200 + place),
                 Kind::Other,
             ));
-            let number = number(vrf).unwrap();
+            let number = tenant_of_vrf(vrf).unwrap();
             let [gateway, host] = [1, 2].map(|last| Ipv4Addr::new(10, 1, 0, last));
             for (address, prefix) in
                 [(IpAddr::V4(gateway), 28), (ipv6_of(number, gateway).into(), 124)]

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 
 use model::Port;
+use model::numbering::{bridge_name, l3vni, tenant_of_l3vni, tenant_of_vrf, tunnel_name};
 use netlink_packet_route::route::RouteType;
 use wire::{ipv6_of, router_mac};
 
@@ -12,10 +13,8 @@ use crate::entry::{Address, Forward, Neighbour, Route};
 use crate::link::{Interface, Kind, Tunnel};
 use crate::reaches::{behind, next_hop};
 use crate::seen::Seen;
-use crate::spaces::{Found, Room, number};
+use crate::spaces::{Found, Room};
 
-/// The first VNI of VRFs is that of tenant 1, less one (docs/network.md).
-pub(crate) const L3_VNIS: u32 = 50_000;
 /// Tables of the kernel's own: `main`, which is everybody's, and `local`, which is its own.
 pub(crate) const MAIN: u32 = 254;
 pub(crate) const LOCAL: u32 = 255;
@@ -24,7 +23,7 @@ pub(crate) fn linux(found: &Found) -> String {
     let mut out = String::new();
     own(found, &mut out);
     for Room { name, oddities, seen } in &found.vrfs {
-        Vrf { name, oddities, number: number(name).unwrap_or(0), seen, found }.say(&mut out);
+        Vrf { name, oddities, number: tenant_of_vrf(name).unwrap_or(0), seen, found }.say(&mut out);
     }
     out
 }
@@ -119,7 +118,7 @@ impl Vrf<'_> {
     /// The bridge of a tunnel that carries what is routed: it has the tunnel's number.
     fn router_bridge(&self, interface: &Interface, tunnel: &Tunnel) -> Option<&Interface> {
         let bridge = self.seen.interface(interface.master?)?;
-        (bridge.name == format!("br{}", tunnel.vni)).then_some(bridge)
+        (bridge.name == bridge_name(tunnel.vni)).then_some(bridge)
     }
 
     fn router(&self, interface: &Interface, tunnel: &Tunnel, bridge: &Interface, out: &mut String) {
@@ -246,7 +245,7 @@ impl Vrf<'_> {
         for route in &routes {
             let Some((vni, vtep, address)) = self.reach(route) else { continue };
             let place = *whole.entry((vni, vtep)).or_insert_with(|| self.take_way(vni, vtep, rest));
-            let twin = ipv6_of((vni.wrapping_sub(L3_VNIS)) as u16, address);
+            let twin = ipv6_of(tenant(vni), address);
             let has_twin = routes.iter().any(|other| {
                 other.destination == IpAddr::V6(twin)
                     && other.prefix == 128
@@ -282,7 +281,7 @@ impl Vrf<'_> {
         };
         let (vni, vtep) = behind(via)?;
         let on = self.seen.name(route.interface?);
-        (on == format!("br{}", L3_VNIS + u32::from(self.number)) && route.table == MAIN)
+        (on == bridge_name(l3vni(self.number).get()) && route.table == MAIN)
             .then_some((vni, vtep, address))
     }
 
@@ -300,12 +299,12 @@ impl Vrf<'_> {
 
     /// Whether the neighbour and the tunnel's entry of a reach are there; takes them.
     fn take_way(&self, vni: u32, vtep: Ipv4Addr, rest: &mut Rest) -> bool {
-        let mac = router_mac(vni.wrapping_sub(L3_VNIS) as u16, vtep);
-        let own = L3_VNIS + u32::from(self.number);
+        let mac = router_mac(tenant(vni), vtep);
+        let own = l3vni(self.number).get();
         let index = |name: String| {
             self.seen.interfaces.iter().find(|interface| interface.name == name).map(|i| i.index)
         };
-        let (Some(bridge), Some(tunnel)) = (index(format!("br{own}")), index(format!("vx{own}")))
+        let (Some(bridge), Some(tunnel)) = (index(bridge_name(own)), index(tunnel_name(own)))
         else {
             return false;
         };
@@ -413,6 +412,11 @@ fn tunnel_words(interface: &Interface, tunnel: &Tunnel, out: &mut String) {
 }
 
 /// What a tunnel is not supposed to be; its line then is none that anybody planned.
+/// The tenant whose routed traffic has this VNI; 0, which is nobody, if it is no tenant's.
+fn tenant(vni: u32) -> u16 {
+    tenant_of_l3vni(vni).unwrap_or(0)
+}
+
 fn tunnel_oddities(interface: &Interface, tunnel: &Tunnel, out: &mut String) {
     if let Some(remote) = tunnel.remote {
         say!(out, " remote {remote}");

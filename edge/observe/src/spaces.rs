@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use filter::{Kernel, Link};
+use model::numbering::tenant_of_vrf;
 use nix::sys::statfs::{FsType, fstatfs};
 use wire::Tables;
 
@@ -109,7 +110,9 @@ impl Spaces {
         let has_lost_links = links.iter().any(|link| !link.stands);
         let standing = BTreeSet::new();
         let mut found = Found { own, queues, vrfs, rules, standing, has_lost_links };
-        found.vrfs.sort_by_key(|vrf| (number(&vrf.name).unwrap_or(u16::MAX), vrf.name.clone()));
+        found
+            .vrfs
+            .sort_by_key(|vrf| (tenant_of_vrf(&vrf.name).unwrap_or(u16::MAX), vrf.name.clone()));
         found.standing = self.standing(links, &found)?;
         Ok(found)
     }
@@ -342,11 +345,6 @@ impl Found {
         let vrfs = self.vrfs.iter().map(|room| (Some(room.name.as_str()), &*room.seen));
         std::iter::once((None, &*self.own)).chain(vrfs)
     }
-}
-
-/// The tenant's number in the name of its VRF.
-pub(crate) fn number(vrf: &str) -> Option<u16> {
-    vrf.strip_prefix('t')?.parse().ok()
 }
 
 fn names(folder: &Path) -> Result<BTreeSet<String>, Trouble> {

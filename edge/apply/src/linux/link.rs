@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::Dialect;
+use model::numbering::tunnel_name;
 use observe::Found;
 use read::Difference;
 
@@ -192,7 +193,8 @@ impl Linux {
         let Some(left) = way.routing.held.left(way.sent.text(Dialect::Frr))? else {
             return Ok(None);
         };
-        let has_tunnel = |vni: &str| found.interface(&format!("vx{vni}")).is_some();
+        let has_tunnel =
+            |vni: &str| vni.parse().is_ok_and(|vni| found.interface(&tunnel_name(vni)).is_some());
         Telling::begin(&self.place.frr, &left, &has_tunnel, step)
             .map_err(at("tell FRR of segments"))
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use model::numbering::tenant_of_vrf;
 use model::{Dialect, Port, Service, TrafficClass, VrfName};
 use read::{Claim, Fact};
 use wire::{Mac, Tag, Vni};
@@ -211,10 +212,7 @@ fn known<'a>(
 /// a second way to write it would be a second name for one space.
 fn number(space: &VrfName, line: u32) -> Result<u16, Refusal> {
     const MOST: u16 = 8191;
-    let digits = space.0.strip_prefix('t').unwrap_or_default();
-    let plain = digits.bytes().all(|digit| digit.is_ascii_digit()) && !digits.starts_with('0');
-    match digits.parse() {
-        Ok(number) if plain && number <= MOST => Ok(number),
-        _ => Err(Refusal::SpaceMisnamed { space: space.clone(), line }),
-    }
+    tenant_of_vrf(&space.0)
+        .filter(|number| *number <= MOST)
+        .ok_or_else(|| Refusal::SpaceMisnamed { space: space.clone(), line })
 }
