@@ -36,6 +36,8 @@ usage: cargo xtask <chore>
                                      repaired; may write the result into docs/vrf.md
   oracle [--rounds N]                random plans with a hole, held by real parts: packets do what the verifier
                                      says; 1,000 of them unless told otherwise
+  cost                               what one job's change costs the controller of a large cluster: messages,
+                                     bytes of log, fsyncs
   bench [argument]...                measure in release mode; `cargo xtask bench --help` says more
 ";
 
@@ -67,6 +69,7 @@ fn chore(words: &[&str]) -> Result<(), Failure> {
         ["vrf-test", "--record"] => vrf::run(true),
         ["oracle"] => oracle("1000"),
         ["oracle", "--rounds", rounds] if rounds.parse::<u32>().is_ok() => oracle(rounds),
+        ["cost"] => cost(),
         ["bench", options @ ..] => bench(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
@@ -102,6 +105,13 @@ fn soak(options: &[&str]) -> Result<(), Failure> {
 fn oracle(rounds: &str) -> Result<(), Failure> {
     let line = ["cargo", "test", "--package", "cases", "--test", "fabric", "--", "--nocapture"];
     ended(shell::command(&line)?.env("ROUNDS", rounds))
+}
+
+/// What one job's change costs at 102,400 GPUs.
+fn cost() -> Result<(), Failure> {
+    let line = ["cargo", "test", "--release", "--package", "control", "--test", "control", "--"];
+    let mut command = shell::command(&[line.as_slice(), &["one_job", "--nocapture"]].concat())?;
+    ended(command.env("GPUS", "102400"))
 }
 
 fn ended(command: &mut Command) -> Result<(), Failure> {

@@ -109,7 +109,8 @@ impl Drop for Scratch {
 #[test]
 fn one_job_costs_messages_to_its_devices_and_little_log() {
     let scratch = Scratch::new("cost");
-    let wish = intent::generate::Wish { gpus: 4096, jobs: 200, ..Default::default() };
+    let gpus = std::env::var("GPUS").map_or(4096, |gpus| gpus.parse().unwrap());
+    let wish = intent::generate::Wish { gpus, jobs: gpus / 20, ..Default::default() };
     let documents = [intent::generate::fleet(&wish), intent::generate::workload(&wish)];
     let mut control = Control::open(Folder::open(&scratch.0).unwrap(), WHO.clone()).unwrap();
     let request =
