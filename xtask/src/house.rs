@@ -2,6 +2,7 @@
 
 mod documents;
 mod manifest;
+mod one_way;
 mod order;
 mod purity;
 mod repository;

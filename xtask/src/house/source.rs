@@ -133,8 +133,38 @@ pub(super) fn paths(code: &str) -> Vec<Spoken> {
     found
 }
 
+/// Code of which what stands behind `#[test]` and `#[cfg(test)]` is blank, as comments are.
+pub(super) fn without_tests(code: &str) -> String {
+    let mut left = String::with_capacity(code.len());
+    let mut rest = code;
+    while let Some(at) = ["#[test]", "#[cfg(test)]"].iter().filter_map(|of| rest.find(of)).min() {
+        let (before, tested) = rest.split_at(at);
+        let (item, after) = tested.split_at(item_bytes(tested));
+        left.push_str(before);
+        left.extend(item.chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }));
+        rest = after;
+    }
+    left + rest
+}
+
+/// How long an item with its attributes is: it ends with its block, or with `;` where it has none.
+fn item_bytes(item: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, letter) in item.char_indices() {
+        match letter {
+            '{' | '(' | '[' => depth += 1,
+            '}' | ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && matches!(letter, '}' | ';') {
+            return at + 1;
+        }
+    }
+    item.len()
+}
+
 /// Words, `::` and single signs, each with its line.
-fn tokens(code: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn tokens(code: &str) -> impl Iterator<Item = (usize, &str)> {
     code.lines().enumerate().flat_map(|(position, line)| {
         let mut rest = line;
         std::iter::from_fn(move || {
@@ -162,6 +192,15 @@ fn comments_and_literals_are_blank_and_code_stays() {
     let words: Vec<&str> = code.split_whitespace().collect();
     assert_eq!(words, ["a", "e", "&'l", "m", "for", "r", "in", "n"]);
     assert_eq!(code.lines().count(), 2);
+}
+
+#[test]
+fn tests_are_blank_and_what_follows_them_stays() {
+    let text = "a;\n#[cfg(test)]\nmod b;\nc {}\n#[test]\nfn d(e: [u8; 2]) { f { g; } }\nh";
+    let left = without_tests(text);
+    let words: Vec<&str> = left.split_whitespace().collect();
+    assert_eq!(words, ["a;", "c", "{}", "h"]);
+    assert_eq!(left.lines().count(), text.lines().count());
 }
 
 #[test]
