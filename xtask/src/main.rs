@@ -9,6 +9,7 @@ mod hardware;
 #[cfg(test)]
 mod house;
 mod object;
+mod recipe;
 mod roce;
 mod setup;
 mod shell;
@@ -38,6 +39,8 @@ usage: cargo xtask <chore>
                                      says; 1,000 of them unless told otherwise
   cost                               what one job's change costs the controller of a large cluster: messages,
                                      bytes of log, fsyncs
+  recipe NAME                        follow a recipe of CONTRIBUTING.md (`dialect`) on a copy of the tree, and
+                                     check that it compiles
   bench [argument]...                measure in release mode; `cargo xtask bench --help` says more
 ";
 
@@ -70,6 +73,7 @@ fn chore(words: &[&str]) -> Result<(), Failure> {
         ["oracle"] => oracle("1000"),
         ["oracle", "--rounds", rounds] if rounds.parse::<u32>().is_ok() => oracle(rounds),
         ["cost"] => cost(),
+        ["recipe", name] => recipe::run(name),
         ["bench", options @ ..] => bench(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
