@@ -78,6 +78,27 @@ fn reason(entry: &str) -> Option<&str> {
     Some(&entry[start + 1..])
 }
 
+/// What lets text in that nobody proved is for tests alone.
+fn danger_outside_of_tests(manifest: &SourceFile) -> Vec<Violation> {
+    let mut section = "";
+    let lines = manifest.text.lines().enumerate();
+    let wrong = lines.filter(|(_, line)| {
+        if line.starts_with('[') {
+            section = line;
+        }
+        let is_for_tests = section.contains("dev-dependencies") || section == "[features]";
+        line.contains("danger") && !is_for_tests
+    });
+    wrong.map(|(place, _)| manifest.violation(place + 1, "danger is for tests alone")).collect()
+}
+
+#[test]
+fn danger_is_for_tests_alone() {
+    let mut manifests = members();
+    manifests.push(file("Cargo.toml").unwrap());
+    assert_none(&manifests.iter().flat_map(danger_outside_of_tests).collect::<Vec<_>>());
+}
+
 #[test]
 fn every_guest_is_on_the_list_and_has_a_reason() {
     let mut violations = Vec::new();
@@ -100,6 +121,24 @@ pub(super) fn members() -> Vec<SourceFile> {
 fn check(rule: fn(&SourceFile) -> Vec<Violation>, text: &str, expected: Expect) {
     let manifest = SourceFile { path: "Cargo.toml".to_owned(), text: text.to_owned() };
     expected.assert_eq(&sentences(&rule(&manifest)));
+}
+
+#[test]
+fn a_danger_that_a_binary_would_have_is_named() {
+    check(
+        danger_outside_of_tests,
+        r#"
+[features]
+danger-unproved = []
+[dependencies]
+apply = { workspace = true, features = ["danger-unproved"] }
+[dev-dependencies]
+apply = { workspace = true, features = ["danger-unproved"] }
+"#,
+        expect![[r#"
+            Cargo.toml:5: danger is for tests alone
+        "#]],
+    );
 }
 
 #[test]
