@@ -1,4 +1,5 @@
-//! Every promise is a number with the test or bench that holds it, or says that it waits.
+//! Every promise names the test or bench that holds it, or says that it waits; every invariant
+//! names the test or type.
 
 use expect_test::{Expect, expect};
 
@@ -52,6 +53,42 @@ fn every_number_of_the_specification_is_held_or_pending() {
         is_command || exists(name) || sources.iter().any(|source| source.text.contains(name))
     };
     assert_none(&unheld(&specification, is_known));
+}
+
+/// The lines of ARCHITECTURE.md that say `Invariant` name in code quotes at least one file, test
+/// or type that holds it, whatever else they name.
+fn unheld_invariants(architecture: &SourceFile, is_known: impl Fn(&str) -> bool) -> Vec<Violation> {
+    let lines = architecture.text.lines().enumerate();
+    let invariants = lines.filter(|(_, line)| line.starts_with("**Invariant:**"));
+    let unheld = invariants.filter(|(_, line)| !line.split('`').skip(1).step_by(2).any(&is_known));
+    unheld
+        .map(|(place, _)| architecture.violation(place + 1, "name the test or type that holds it"))
+        .collect()
+}
+
+#[test]
+fn every_invariant_of_the_architecture_is_held() {
+    let architecture = file("ARCHITECTURE.md").unwrap();
+    assert!(architecture.text.contains("\n**Invariant:**"), "no invariant is stated");
+    let sources = files(&[".rs"]);
+    let is_known = |name: &str| {
+        let last = name.rsplit("::").next().unwrap_or(name);
+        let defined = ["fn ", "struct "].map(|kind| format!("{kind}{last}"));
+        let is_defined = |source: &SourceFile| defined.iter().any(|it| source.text.contains(it));
+        (name.contains('/') && exists(name)) || sources.iter().any(is_defined)
+    };
+    assert_none(&unheld_invariants(&architecture, is_known));
+}
+
+#[test]
+fn an_invariant_that_nothing_holds_is_named() {
+    let text = "**Invariant:** `a` is held (`x/y.rs`).\n**Invariant:** `a` is not.\nWords.\n";
+    let architecture = SourceFile { path: "ARCHITECTURE.md".to_owned(), text: text.to_owned() };
+    let violations = unheld_invariants(&architecture, |name| name == "x/y.rs");
+    expect![[r#"
+        ARCHITECTURE.md:2: name the test or type that holds it
+    "#]]
+    .assert_eq(&sentences(&violations));
 }
 
 fn check(text: &str, expected: Expect) {
