@@ -2,6 +2,7 @@
 
 mod documents;
 mod manifest;
+mod modules;
 mod one_way;
 mod order;
 mod purity;

@@ -1,3 +1,5 @@
+//! A packet filter on its way into the kernel, at uplinks and ports.
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! What the filter costs, measured beside others.
+
 use std::io::Write;
 
 use clap::{Args, ValueEnum};

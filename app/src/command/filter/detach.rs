@@ -1,3 +1,5 @@
+//! The filter taken away.
+
 use std::io::Write;
 
 use clap::Args;

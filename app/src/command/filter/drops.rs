@@ -1,3 +1,5 @@
+//! Who was refused, and why.
+
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;

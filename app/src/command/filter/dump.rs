@@ -1,3 +1,5 @@
+//! What the kernel holds, as text.
+
 use std::io::Write;
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! Captured frames, judged by the reference and by the kernel.
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};

@@ -1,3 +1,5 @@
+//! Another policy in place of the one in force.
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,3 +1,5 @@
+//! The lease by which the filter stays open.
+
 use std::io::Write;
 use std::os::fd::AsFd as _;
 

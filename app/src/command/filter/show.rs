@@ -1,3 +1,5 @@
+//! What the filter is attached to and holds.
+
 use std::collections::BTreeMap;
 use std::io::Write;
 

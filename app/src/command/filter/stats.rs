@@ -1,3 +1,5 @@
+//! How much passed and how much did not.
+
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Write};
 use std::time::{Duration, Instant};
