@@ -133,7 +133,7 @@ fn check_what_is_not_sent(lab: &Standing) {
     let device: Name = DEVICE.parse().unwrap();
     let sent: Vec<(Name, Ask)> =
         asks.iter().map(|(ask, _)| (device.clone(), ask.clone())).collect();
-    let fleet = agents(&lab);
+    let fleet = agents(lab);
     let fates = fleet.survey(&BTreeSet::from([device]), &sent, &mut |_| {}).unwrap();
     for ((_, why), fate) in asks.iter().zip(fates) {
         assert!(fate.unsent.as_ref().is_some_and(|said| said.contains(why)), "{why}: {fate:?}");

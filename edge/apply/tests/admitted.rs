@@ -74,7 +74,7 @@ fn a_text_that_was_changed_on_its_way_is_not_what_was_proved() {
     changed.parts[1].text = Some("vtep 10.255.0.5\n".into());
     check(
         changed.clone(),
-        expect!["linux head is not what was proved: its digest is another one, so send it again"],
+        expect!["linux whole is not what was proved: its digest is another one, so send it again"],
     );
     changed.parts[1].digest = Digest::of(b"vtep 10.255.0.5\n");
     check(
@@ -105,7 +105,7 @@ fn a_line_that_nobody_understands_is_not_taken() {
     check(
         offer(2, 8, "vtep 10.255.0.4\nwormhole to leaf-2\n"),
         expect![[r#"
-            line 2 of linux head is not understood here (no line of this dialect is written so): `wormhole to leaf-2`; bring the agent to the controller's release"#]],
+            line 2 of linux whole is not understood here (no line of this dialect is written so): `wormhole to leaf-2`; bring the agent to the controller's release"#]],
     );
 }
 
