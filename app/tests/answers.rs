@@ -9,7 +9,7 @@ use serde_json::Value;
 #[track_caller]
 fn check(name: &str, arguments: &[&str], code: i32, answer: Expect) {
     let said = Desk::new(name).run(arguments).ends(code);
-    assert_eq!(said.err, "");
+    assert_eq!(said.complaints(), "");
     answer.assert_eq(&said.out);
 }
 

@@ -4,7 +4,7 @@ mod desk;
 
 use desk::Desk;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 23] = [
     "fleet",
     "plan",
     "place",
@@ -15,6 +15,9 @@ const COMMANDS: [&str; 20] = [
     "read",
     "verify",
     "apply",
+    "delete",
+    "history",
+    "rollback",
     "scrub",
     "watch",
     "why",

@@ -20,7 +20,7 @@ fn check(name: &str, file: &str, edit: impl FnOnce(&str) -> String, found: Expec
     let lines: Vec<&str> = answer.out.lines().collect();
     found.assert_eq(&format!("{}\n{}\n", lines[0], lines[lines.len() - 1]));
     let repair = desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
-    repair.says("In force: 6 devices hold generation 2.");
+    repair.says("In force: 6 devices hold generation 1.");
     desk.run(&["verify", CLUSTER, "--held"]).ends(0).says("Proved: ");
 }
 

@@ -113,6 +113,12 @@ impl Answer {
         self
     }
 
+    /// What it says beside the answer, without the files that were read.
+    pub(crate) fn complaints(&self) -> &str {
+        let read = self.err.lines().next().filter(|line| line.starts_with("Read "));
+        read.map_or(&self.err, |line| self.err[line.len()..].trim_start_matches('\n'))
+    }
+
     /// Insists that there is no answer.
     #[track_caller]
     pub(crate) fn says_nothing(self) {

@@ -164,7 +164,7 @@ impl<'a> Change<'a> {
         }
         let output = self.lab.run_in(DEVICE, || command.output().unwrap()).unwrap();
         let died = output.status.signal() == Some(Signal::SIGKILL as i32);
-        let said = String::from_utf8_lossy(&output.stdout);
+        let said = String::from_utf8_lossy(&output.stderr);
         assert!(died || output.status.success(), "{said}");
         died
     }
@@ -225,7 +225,9 @@ fn hold_and_die() {
         (kill_at.parse::<usize>().unwrap(), fs::read(folder.join("sent")).unwrap());
     let (generation, texts): (u64, Texts) = serde_json::from_slice(&sent).unwrap();
     let mut steps: usize = 0;
-    let sent = Admitted::danger_unproved(Generation(generation), texts);
+    let epoch = node.sent().map(Admitted::epoch).unwrap_or_default();
+    let generation = Generation(generation);
+    let sent = Admitted::danger_unproved(generation, texts).under(epoch, generation);
     node.hold(&sent, &mut |step| {
         fs::write(folder.join("step"), step).unwrap();
         if let Some(vni) = step.strip_prefix("tell FRR no more: vni ") {

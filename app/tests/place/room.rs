@@ -24,33 +24,13 @@ fn fragmented(name: &str) -> Desk {
         .filter(|line| !line.contains("Job b:") && !line.contains("Job d:"))
         .collect();
     desk.write("work.yaml", &long(&after.join("\n")));
+    run(&desk, "apply --prune --yes --to sim").ends(0);
     desk
 }
 
 #[test]
 fn capacity_says_what_is_free_and_why_it_may_be_of_no_use() {
     let desk = fragmented("capacity");
-    check(
-        &desk,
-        "capacity",
-        expect![[r#"
-        34 GPUs, 58 % used.
-
-          place       gpus  used  resting  unusable  stranded  fragmented  free  in one leaf
-          fleet         34    20        8         0         4           0     2
-          ams           32    20        8         0         4           0     0
-            ams-yard    32    20        8         0         4           0     0            0
-          rtm            2     0        0         0         0           0     2
-            rtm-quay     2     0        0         0         0           0     2            2
-
-          tenant  grade  quota  bought  reserved  on demand  preemptible  stranded
-          red     gpu    -      -              0         12            0         0
-          crown   node   8      6              4          0            0         4
-          blue    gpu    -      -              0          4            0         0
-        --- ends with 0
-    "#]],
-    );
-    run(&desk, "apply --to sim").ends(0);
     check(
         &desk,
         "capacity",
@@ -126,7 +106,6 @@ fn jobs_without_a_place_are_counted() {
 #[test]
 fn moves_are_proposed_that_make_a_gang_fit() {
     let desk = fragmented("defrag");
-    run(&desk, "apply --to sim").ends(0);
     check(
         &desk,
         "place --tenant red --gpus 8",
