@@ -110,7 +110,8 @@ impl Drop for Scratch {
 fn one_job_costs_messages_to_its_devices_and_little_log() {
     let scratch = Scratch::new("cost");
     let gpus = std::env::var("GPUS").map_or(4096, |gpus| gpus.parse().unwrap());
-    let wish = intent::generate::Wish { gpus, jobs: gpus / 20, ..Default::default() };
+    let (jobs, layers) = (gpus / 20, true);
+    let wish = intent::generate::Wish { gpus, jobs, layers, ..Default::default() };
     let documents = [intent::generate::fleet(&wish), intent::generate::workload(&wish)];
     let mut control = Control::open(Folder::open(&scratch.0).unwrap(), WHO.clone()).unwrap();
     let request =

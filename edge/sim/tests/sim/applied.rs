@@ -66,16 +66,16 @@ fn a_later_text_is_held_and_who_does_not_answer_keeps_none_waiting() {
     check(
         &[(1, 1, A), (1, 2, B)],
         expect![[r#"
-        spine-1: Held
-        leaf-1: Held
-        leaf-2: Held
-        in force: true
-        spine-1: Held
-        leaf-1: Held
-        leaf-2 does not answer
-        in force: false
-        generation 2 holds router bgp 4200000002
-    "#]],
+            spine-1: held
+            leaf-1: held
+            leaf-2: held
+            in force: true, started: true
+            spine-1: held
+            leaf-1: held
+            leaf-2 does not answer
+            in force: false, started: false
+            generation 2 holds router bgp 4200000002
+        "#]],
     );
 }
 
@@ -84,16 +84,16 @@ fn the_same_again_is_unchanged() {
     check(
         &[(1, 1, A), (1, 1, A)],
         expect![[r#"
-        spine-1: Held
-        leaf-1: Held
-        leaf-2: Held
-        in force: true
-        spine-1: Unchanged
-        leaf-1: Unchanged
-        leaf-2 does not answer
-        in force: false
-        generation 1 holds router bgp 4200000001
-    "#]],
+            spine-1: held
+            leaf-1: held
+            leaf-2: held
+            in force: true, started: true
+            spine-1: unchanged
+            leaf-1: unchanged
+            leaf-2 does not answer
+            in force: false, started: false
+            generation 1 holds router bgp 4200000001
+        "#]],
     );
 }
 
@@ -102,16 +102,16 @@ fn a_stale_writer_is_refused() {
     check(
         &[(1, 2, B), (1, 1, A)],
         expect![[r#"
-        spine-1: Held
-        leaf-1: Held
-        leaf-2: Held
-        in force: true
-        spine-1: stale, has 2
-        leaf-1: stale, has 2
-        leaf-2 does not answer
-        in force: false
-        generation 2 holds router bgp 4200000002
-    "#]],
+            spine-1: held
+            leaf-1: held
+            leaf-2: held
+            in force: true, started: true
+            spine-1: stale, has 2 of epoch 1
+            leaf-1: stale, has 2 of epoch 1
+            leaf-2 does not answer
+            in force: false, started: false
+            generation 2 holds router bgp 4200000002
+        "#]],
     );
 }
 
@@ -120,20 +120,20 @@ fn an_unchanged_text_still_moves_the_generation_so_that_the_one_between_is_stale
     check(
         &[(1, 1, A), (1, 3, A), (1, 2, B)],
         expect![[r#"
-        spine-1: Held
-        leaf-1: Held
-        leaf-2: Held
-        in force: true
-        spine-1: Unchanged
-        leaf-1: Unchanged
-        leaf-2: Unchanged
-        in force: true
-        spine-1: stale, has 3
-        leaf-1: stale, has 3
-        leaf-2 does not answer
-        in force: false
-        generation 3 holds router bgp 4200000001
-    "#]],
+            spine-1: held
+            leaf-1: held
+            leaf-2: held
+            in force: true, started: true
+            spine-1: unchanged
+            leaf-1: unchanged
+            leaf-2: unchanged
+            in force: true, started: true
+            spine-1: stale, has 3 of epoch 1
+            leaf-1: stale, has 3 of epoch 1
+            leaf-2 does not answer
+            in force: false, started: false
+            generation 3 holds router bgp 4200000001
+        "#]],
     );
 }
 
