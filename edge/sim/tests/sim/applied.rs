@@ -139,17 +139,56 @@ fn an_unchanged_text_still_moves_the_generation_so_that_the_one_between_is_stale
 
 #[test]
 fn another_text_under_a_known_number_is_refused() {
-    check(&[(1, 1, A), (1, 1, B)], expect![[]]);
+    check(
+        &[(1, 1, A), (1, 1, B)],
+        expect![[r#"
+            spine-1: held
+            leaf-1: held
+            leaf-2: held
+            in force: true, started: true
+            spine-1: it knows another text as generation 1: send this as a later one
+            leaf-1: it knows another text as generation 1: send this as a later one
+            leaf-2 does not answer
+            in force: false, started: false
+            generation 1 holds router bgp 4200000001
+        "#]],
+    );
 }
 
 #[test]
 fn whoever_speaks_for_an_earlier_epoch_is_refused_whatever_the_generation() {
-    check(&[(2, 1, A), (1, 9, B)], expect![[]]);
+    check(
+        &[(2, 1, A), (1, 9, B)],
+        expect![[r#"
+            spine-1: held
+            leaf-1: held
+            leaf-2: held
+            in force: true, started: true
+            spine-1: stale, has 1 of epoch 2
+            leaf-1: stale, has 1 of epoch 2
+            leaf-2 does not answer
+            in force: false, started: false
+            generation 1 holds router bgp 4200000001
+        "#]],
+    );
 }
 
 #[test]
 fn a_new_epoch_is_followed_from_whatever_generation_it_comes() {
-    check(&[(1, 9, A), (2, 1, B)], expect![[]]);
+    check(
+        &[(1, 9, A), (2, 1, B)],
+        expect![[r#"
+            spine-1: held
+            leaf-1: held
+            leaf-2: held
+            in force: true, started: true
+            spine-1: held
+            leaf-1: held
+            leaf-2 does not answer
+            in force: false, started: false
+            generation 1 holds router bgp 4200000002
+        "#]],
+    );
 }
 
 #[test]
