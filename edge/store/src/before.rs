@@ -1,31 +1,27 @@
 //! The log's lines before it had an envelope: number, rest of the batch, record, checksum.
 
-use std::io;
-
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// Where the log ends: the number of the last line, and its checksum.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Chain {
+#[derive(Clone, Copy, Default)]
+struct Chain {
     lines: u64,
     sum: u64,
 }
 
 /// What a file holds.
-#[derive(Debug)]
-pub(crate) struct Held<R> {
-    pub(crate) records: Vec<R>,
+#[derive(Debug, Default)]
+pub(crate) struct Held {
     /// Of each record, how many of its batch come behind it.
     pub(crate) left: Vec<usize>,
-    pub(crate) chain: Chain,
     /// How many bytes the whole batches take.
     pub(crate) sound_bytes: usize,
 }
 
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
-pub enum Damage {
+pub(crate) enum Damage {
     /// It does not end as a line of the log ends.
     #[error("it has no checksum")]
     NoChecksum,
@@ -49,67 +45,37 @@ pub enum Damage {
 }
 
 /// A line without its checksum.
-#[derive(Serialize)]
-struct Body<'a, R> {
-    seq: u64,
-    left: usize,
-    record: &'a R,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OwnedBody<R> {
+struct Body {
     seq: u64,
     left: usize,
-    record: R,
+    #[serde(rename = "record")]
+    _record: IgnoredAny,
 }
 
 const SUM_BEGINS: &str = ",\"sum\":\"";
 const SUM_ENDS: &str = "\"}";
 const SUM_DIGITS: usize = 16;
 
-/// The lines of one batch, and where the log ends after them.
-pub(crate) fn write<R: Serialize>(records: &[R], mut chain: Chain) -> io::Result<(Vec<u8>, Chain)> {
-    let mut text = Vec::new();
-    for (position, record) in records.iter().enumerate() {
-        let body = serde_json::to_vec(&Body {
-            seq: chain.lines + 1,
-            left: records.len() - 1 - position,
-            record,
-        })?;
-        let open = &body[..body.len() - 1];
-        chain = chain.after(open);
-        text.extend_from_slice(open);
-        let sum = chain.sum;
-        text.extend_from_slice(format!("{SUM_BEGINS}{sum:016x}{SUM_ENDS}\n").as_bytes());
-    }
-    Ok((text, chain))
-}
-
 /// Reads whole batches. A bad last line, and a batch whose end is missing, are what a crash
 /// leaves behind and are left out; any other bad line is damage, and its number is returned.
-pub(crate) fn read<R: DeserializeOwned>(bytes: &[u8]) -> Result<Held<R>, (usize, Damage)> {
-    let (records, chain) = (Vec::new(), Chain::default());
-    let mut sound = Held { records, left: Vec::new(), chain, sound_bytes: 0 };
-    let mut batch: Vec<OwnedBody<R>> = Vec::new();
+pub(crate) fn read(bytes: &[u8]) -> Result<Held, (usize, Damage)> {
+    let mut sound = Held::default();
     let (mut chain, mut expected_left) = (Chain::default(), None);
-    let mut end = 0;
+    let (mut batch, mut end) = (Vec::new(), 0);
     for (position, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         end += line.len();
-        let (body, after) = match read_line(line, chain, expected_left) {
+        let (left, after) = match read_line(line, chain, expected_left) {
             Ok(read) => read,
             Err(_) if end == bytes.len() => return Ok(sound),
             Err(damage) => return Err((position + 1, damage)),
         };
         chain = after;
-        expected_left = body.left.checked_sub(1);
-        batch.push(body);
+        expected_left = left.checked_sub(1);
+        batch.push(left);
         if expected_left.is_none() {
-            for body in batch.drain(..) {
-                sound.records.push(body.record);
-                sound.left.push(body.left);
-            }
-            sound.chain = chain;
+            sound.left.append(&mut batch);
             sound.sound_bytes = end;
         }
     }
@@ -130,25 +96,26 @@ pub(crate) fn is_it(bytes: &[u8]) -> bool {
     bytes.starts_with(b"{\"seq\":")
 }
 
-fn read_line<R: DeserializeOwned>(
+/// How many lines of its batch come behind a line, and where the log ends with it.
+fn read_line(
     line: &[u8],
     chain: Chain,
     expected_left: Option<usize>,
-) -> Result<(OwnedBody<R>, Chain), Damage> {
+) -> Result<(usize, Chain), Damage> {
     let (open, sum) = split_sum(line).ok_or(Damage::NoChecksum)?;
     let after = chain.after(open);
     if after.sum != sum {
         return Err(Damage::WrongChecksum);
     }
     let closed = [open, b"}"].concat();
-    let body: OwnedBody<R> = serde_json::from_slice(&closed).map_err(Damage::NotARecord)?;
+    let body: Body = serde_json::from_slice(&closed).map_err(Damage::NotARecord)?;
     if body.seq != after.lines {
         return Err(Damage::WrongNumber { found: body.seq, expected: after.lines });
     }
     if expected_left.is_some_and(|left| left != body.left) {
         return Err(Damage::WrongPlace);
     }
-    Ok((body, after))
+    Ok((body.left, after))
 }
 
 /// A whole line as the bytes before its checksum, and the checksum.

@@ -1,7 +1,6 @@
 //! A log of the earlier form, as it would be in today's.
 
 use model::{Digest, Epoch, Timestamp};
-use serde::de::IgnoredAny;
 
 use crate::line::{self, Position};
 use crate::{Beginning, Damage, Envelope, FORMAT, before};
@@ -16,7 +15,7 @@ pub(crate) struct Carried {
 /// The same bytes and the same moment always give the same lines, so nobody sees a difference
 /// when they are written. Otherwise the damaged line, counted from 1.
 pub(crate) fn carry(bytes: &[u8], modified: Timestamp) -> Result<Carried, (u64, Damage)> {
-    let held = before::read::<IgnoredAny>(bytes).map_err(|(line, damage)| {
+    let held = before::read(bytes).map_err(|(line, damage)| {
         let line = u64::try_from(line).unwrap_or(u64::MAX);
         (line, Damage::Before(Box::new(damage)))
     })?;

@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use model::{Epoch, Generation, Timestamp};
-use plan::Record;
-use store::{AppendError, Folder, Log, ReadError, Repair, Revision, Store, check, repair};
+use model::{Epoch, Timestamp};
+use store::{AppendError, Folder, ReadError, Repair, Revision, Store, check, repair};
 
 use super::{batch, bodies, envelope, fresh, line_starts};
 
@@ -17,26 +16,14 @@ const WRITTEN: &str = r#"{"seq":1,"left":0,"record":{"planned":{"generation":1}}
 {"seq":3,"left":0,"record":{"seen":{"device":"leaf-1","generation":2}},"sum":"41d0d65e04355c38"}
 "#;
 
-fn planned(generation: u64) -> Record {
-    Record::Planned { generation: Generation(generation) }
-}
-
-/// A folder with a log that the earlier code writes, last changed at the second 1,000,000.
+/// A folder with a log that the earlier code wrote, last changed at the second 1,000,000.
 fn earlier(name: &str) -> (PathBuf, Vec<u8>) {
     let dir = fresh(name);
     fs::create_dir_all(&dir).unwrap();
-    let mut log = Log::open(dir.join("log")).unwrap();
-    log.append(&[planned(1)]).unwrap();
-    let device = "leaf-1".parse().unwrap();
-    log.append(&[planned(2), Record::Seen { device, generation: Generation(2) }]).unwrap();
-    let bytes = fs::read(dir.join("log")).unwrap();
-    age(&dir);
-    (dir, bytes)
-}
-
-fn age(dir: &std::path::Path) {
+    fs::write(dir.join("log"), WRITTEN).unwrap();
     let file = fs::File::options().append(true).open(dir.join("log")).unwrap();
     file.set_modified(UNIX_EPOCH + Duration::from_secs(1_000_000)).unwrap();
+    (dir, WRITTEN.into())
 }
 
 const CHOICES: [&str; 3] = [
@@ -60,16 +47,7 @@ fn it_is_read_as_it_stands() {
     assert_eq!(bodies(&dir), CHOICES);
     assert_eq!(fs::read(dir.join("log")).unwrap(), bytes);
     assert_eq!(fs::read_dir(&dir).unwrap().count(), 1, "who only looks leaves nothing behind");
-}
-
-#[test]
-fn what_the_earlier_code_wrote_once_is_still_read() {
-    let dir = fresh("carry-literal");
-    fs::create_dir_all(&dir).unwrap();
-    fs::write(dir.join("log"), WRITTEN).unwrap();
-    assert_eq!(bodies(&dir), CHOICES);
-    let installation = Folder::open(&dir).unwrap().began().unwrap().unwrap().installation;
-    assert_eq!(installation, "402e6471358390c0460a00aca5212bbb", "it comes from the bytes alone");
+    assert_eq!(began.installation, "402e6471358390c0460a00aca5212bbb", "it comes from the bytes");
 }
 
 #[test]
@@ -150,12 +128,42 @@ fn cut_at_any_byte_of_its_last_batch_whole_batches_are_carried_over() {
 #[test]
 fn as_long_as_the_earlier_code_has_it_open_nothing_is_appended() {
     let (dir, _) = earlier("carry-busy");
-    let log = Log::open(dir.join("log")).unwrap();
+    let log = fs::File::options().append(true).open(dir.join("log")).unwrap();
+    log.lock().unwrap();
     let mut folder = Folder::open(&dir).unwrap();
     let busy = folder.append(Revision(4), batch(&["5"], &[]));
     assert!(matches!(busy, Err(AppendError::Busy { .. })), "{busy:?}");
     drop(log);
     folder.append(Revision(4), batch(&["5"], &[])).unwrap();
+}
+
+#[test]
+fn a_changed_byte_before_the_last_line_is_named() {
+    let (dir, bytes) = earlier("carry-changed");
+    let last = line_starts(&bytes)[2];
+    // What stands before it says which form it is.
+    let first = b"{\"seq\":".len();
+    for at in (first..last).filter(|at| bytes[*at] != b'\n') {
+        let mut changed = bytes.clone();
+        changed[at] ^= if changed[at].is_ascii_lowercase() { 0x20 } else { 1 };
+        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count() as u64;
+        is_damaged(&dir, &changed, line);
+    }
+}
+
+#[test]
+fn a_line_taken_out_is_damage() {
+    let (dir, bytes) = earlier("carry-gap");
+    let starts = line_starts(&bytes);
+    let without_second = [&bytes[..starts[1]], &bytes[starts[2]..], b"\n"].concat();
+    is_damaged(&dir, &without_second, 2);
+}
+
+#[track_caller]
+fn is_damaged(dir: &Path, log: &[u8], at: u64) {
+    fs::write(dir.join("log"), log).unwrap();
+    let named = Folder::open(dir).and_then(|folder| folder.read(Revision(0))).unwrap_err();
+    assert!(matches!(named, ReadError::Damaged { line, .. } if line == at), "{at}: {named}");
 }
 
 #[test]
