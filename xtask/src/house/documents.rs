@@ -1,5 +1,7 @@
 //! Every promise names the test or bench that holds it, or says that it waits; every invariant
-//! names the test or type.
+//! names the test or type; every link leads somewhere.
+
+use std::path::Path;
 
 use expect_test::{Expect, expect};
 
@@ -87,6 +89,39 @@ fn an_invariant_that_nothing_holds_is_named() {
     let violations = unheld_invariants(&architecture, |name| name == "x/y.rs");
     expect![[r#"
         ARCHITECTURE.md:2: name the test or type that holds it
+    "#]]
+    .assert_eq(&sentences(&violations));
+}
+
+/// Links of a page to files of this repository that are not there.
+fn dead_links(page: &SourceFile, is_there: impl Fn(&Path) -> bool) -> Vec<Violation> {
+    let folder = Path::new(&page.path).parent().unwrap_or(Path::new(""));
+    let mut dead = Vec::new();
+    for (place, line) in page.text.lines().enumerate() {
+        for link in line.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or(link);
+            if !path.is_empty() && !path.contains(':') && !is_there(&folder.join(path)) {
+                dead.push(page.violation(place + 1, format!("`{link}` leads nowhere")));
+            }
+        }
+    }
+    dead
+}
+
+#[test]
+fn every_link_between_documents_leads_somewhere() {
+    let is_there = |path: &Path| path.to_str().is_some_and(exists);
+    let pages = files(&[".md"]);
+    assert_none(&pages.iter().flat_map(|page| dead_links(page, is_there)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_named() {
+    let text = "[a](a.md) [b](../b.md#part)\n[c](https://example.com/c.md), [here](#here)\n";
+    let page = SourceFile { path: "docs/x.md".to_owned(), text: text.to_owned() };
+    let violations = dead_links(&page, |path| path == Path::new("docs/../b.md"));
+    expect![[r#"
+        docs/x.md:1: `a.md` leads nowhere
     "#]]
     .assert_eq(&sentences(&violations));
 }

@@ -99,13 +99,13 @@ mod tests {
     fn drops_are_found_among_the_other_counters() {
         let stats = "\
 Jobs
-  tenant  job tag  sent  bytes  received  bytes
-  t1           16     7    600         7    600
+  tenant  job or tag  sent  bytes  received  bytes
+  red     red/train      7    600         7    600
 
 Dropped
-  job tag  hook      reason       packets    bytes
-       16  workload  roce           1,024  110,592
-        -  fabric    untagged           3      300
+  job or tag  hook      reason    packets    bytes
+  red/train   workload  roce        1,024  110,592
+  -           fabric    untagged        3      300
 
 Verdicts at each hook, beside the traffic of one job
   hook      verdict  packets  bytes
