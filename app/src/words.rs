@@ -1,7 +1,8 @@
 //! How things are printed: colours, tables, lists, data for programs.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
@@ -27,8 +28,12 @@ pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const HELP: Styles =
     Styles::styled().header(HEAD).usage(HEAD).literal(NAME).placeholder(Style::new());
 
-/// No line of prose is longer than this.
+/// No line of prose is longer than this: longer ones are hard to read.
 const WIDTH: usize = 96;
+/// What a terminal has that does not say.
+const USUAL_COLUMNS: usize = 80;
+/// Words do not fit into less.
+const FEWEST_COLUMNS: usize = 40;
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
@@ -122,12 +127,32 @@ pub(crate) fn some<T: fmt::Display>(items: impl IntoIterator<Item = T>, most: us
     }
 }
 
+/// How many columns the terminal has; none where the answer goes into a pipe or a file, in which
+/// nothing depends on who looks.
+fn columns() -> Option<usize> {
+    static COLUMNS: OnceLock<Option<usize>> = OnceLock::new();
+    *COLUMNS.get_or_init(|| {
+        let stdout = io::stdout();
+        let size = terminal_size::terminal_size_of(&stdout);
+        stdout.is_terminal().then(|| columns_of(size.map(|(width, _)| width.0.into())))
+    })
+}
+
+/// A terminal that says nothing, or 0, has the usual width.
+fn columns_of(said: Option<usize>) -> usize {
+    said.filter(|said| *said > 0).unwrap_or(USUAL_COLUMNS).max(FEWEST_COLUMNS)
+}
+
 /// Prose in lines that begin with so many blanks.
 pub(crate) fn wrapped(text: &str, indent: usize) -> Vec<String> {
+    wrapped_to(text, indent, columns().unwrap_or(WIDTH).min(WIDTH))
+}
+
+fn wrapped_to(text: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
-        if !line.is_empty() && indent + line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if !line.is_empty() && indent + line.chars().count() + 1 + word.chars().count() > width {
             lines.push(format!("{:indent$}{line}", ""));
             line.clear();
         }
@@ -190,6 +215,11 @@ impl Table {
 
     /// Writes all rows.
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_to(columns(), out)
+    }
+
+    /// Where a row is wider than this, its last cell goes on in lines of its own.
+    fn write_to(&self, room: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
             cells.map(Cell::width).max().unwrap_or(0)
@@ -203,10 +233,18 @@ impl Table {
             })
             .collect();
         for row in &self.rows {
+            let Some((last, before)) = row.split_last() else { continue };
             write!(out, "{:1$}", "", self.indent)?;
-            for (column, cell) in row.iter().enumerate() {
-                let is_last = column + 1 == row.len();
-                cell.write(out, widths[column], numbers[column], is_last)?;
+            for (column, cell) in before.iter().enumerate() {
+                cell.write(out, widths[column], numbers[column])?;
+                write!(out, "  ")?;
+            }
+            let start =
+                self.indent + widths.iter().take(before.len()).map(|it| it + 2).sum::<usize>();
+            let room = room.map(|room| room.saturating_sub(start)).filter(|_| !last.is_number);
+            match room.filter(|room| (FEWEST_TO_WRAP..last.width()).contains(room)) {
+                Some(room) => last.write_wrapped(out, start, room)?,
+                None => last.write_last(out, widths[before.len()], numbers[before.len()])?,
             }
             writeln!(out)?;
         }
@@ -214,31 +252,77 @@ impl Table {
     }
 }
 
+/// A column that has less is not made narrower: its words would stand below each other.
+const FEWEST_TO_WRAP: usize = 16;
+
 impl Cell {
     fn width(&self) -> usize {
         self.text.chars().count()
     }
 
-    /// Blanks stand outside of the colour, and none at the end of a line.
-    fn write(
-        &self,
-        out: &mut dyn Write,
-        width: usize,
-        to_the_right: bool,
-        is_last: bool,
-    ) -> io::Result<()> {
+    /// Blanks stand outside of the colour.
+    fn write(&self, out: &mut dyn Write, width: usize, to_the_right: bool) -> io::Result<()> {
         let blanks = width - self.width();
-        let (style, text) = (self.style, &self.text);
         if to_the_right {
-            write!(out, "{:blanks$}", "")?;
+            return self.write_last(out, width, true);
         }
-        write!(out, "{style}{text}{style:#}")?;
-        if !to_the_right && !is_last {
-            write!(out, "{:blanks$}", "")?;
-        }
-        if !is_last {
-            write!(out, "  ")?;
+        let (style, text) = (self.style, &self.text);
+        write!(out, "{style}{text}{style:#}{:blanks$}", "")
+    }
+
+    /// No blanks stand at the end of a line.
+    fn write_last(&self, out: &mut dyn Write, width: usize, to_the_right: bool) -> io::Result<()> {
+        let blanks = if to_the_right { width - self.width() } else { 0 };
+        let (style, text) = (self.style, &self.text);
+        write!(out, "{:blanks$}{style}{text}{style:#}", "")
+    }
+
+    /// In so much room, from this column on.
+    fn write_wrapped(&self, out: &mut dyn Write, start: usize, room: usize) -> io::Result<()> {
+        let style = self.style;
+        for (place, line) in wrapped_to(&self.text, 0, room).iter().enumerate() {
+            if place > 0 {
+                write!(out, "\n{:start$}", "")?;
+            }
+            write!(out, "{style}{line}{style:#}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(room: Option<usize>) -> String {
+        let mut table = Table::with_head(2, &["device", "count", "says"]);
+        let says = "this is more than fits into a narrow terminal, so it goes on below";
+        table.push(vec![cell("leaf-1"), number(12), cell(says)]);
+        table.push(vec![cell("a"), number(1), cell("little")]);
+        let mut out = Vec::new();
+        table.write_to(room, &mut out).unwrap();
+        String::from_utf8(out).unwrap().replace("\u{1b}[2m", "").replace("\u{1b}[0m", "")
+    }
+
+    #[test]
+    fn a_table_suits_its_terminal_and_a_pipe_gets_whole_lines() {
+        let expected = "  \
+  device  count  says
+  leaf-1     12  this is more than
+                 fits into a narrow
+                 terminal, so it
+                 goes on below
+  a           1  little
+";
+        assert_eq!(written(Some(36)), expected);
+        assert_eq!(written(None), written(Some(100)));
+        assert_eq!(written(None).lines().count(), 3);
+        assert_eq!(written(Some(20)), written(None), "too narrow to be of any use");
+    }
+
+    #[test]
+    fn prose_is_as_wide_as_the_terminal_and_never_too_wide() {
+        assert_eq!(wrapped_to("one two three", 2, 9), ["  one two", "  three"]);
+        assert_eq!([None, Some(0), Some(12), Some(132)].map(columns_of), [80, 80, 40, 132]);
     }
 }
