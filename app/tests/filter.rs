@@ -48,12 +48,12 @@ fn what_is_attached_is_shown_and_dumped_as_it_was_given() {
     on_a_machine(|| {
         let desk = desk("attach");
         let attached = desk.run(&[&ATTACH[..], &["--lease", "1h"]].concat()).ends(0);
-        attached.says("Open for 1h: 4 interfaces judged by generation 1, 11 endpoints.");
+        attached.says("Open for 1h: 4 interfaces filtered by generation 1, 11 endpoints.");
         let shown = desk.run(&["filter", "show"]).ends(0).says("Open: the lease has 3");
         let shown =
             shown.says("Generation 1 of tunnel endpoint 10.255.0.3: 1 tenant, 11 endpoints");
         let shown = shown.says("  swp1  local, workload\n").says("  up0   fabric\n");
-        shown.says("t17     1001         2  -          -        swp1 10.1.0.2, swp2 10.1.0.3");
+        shown.says("t17     1001            2  -          -        swp1 10.1.0.2, swp2 10.1.0.3");
         let dumped = desk.run(&["filter", "dump"]).ends(0);
         assert_eq!(sorted(&dumped.out), sorted(TABLE));
         desk.run_with(&["read", "--dialect", "table", "-"], &dumped.out).ends(0);
@@ -136,7 +136,7 @@ fn ports_are_not_opened_by_mistake() {
         let refused = desk.run(&["filter", "detach"]).ends(1);
         refused.complains("4 interfaces would let everything through").complains("--danger-open");
         desk.run(&["filter", "show"]).ends(0);
-        desk.run(&["filter", "detach", "--danger-open"]).ends(0).says("Open: nothing judges");
+        desk.run(&["filter", "detach", "--danger-open"]).ends(0).says("Open: nothing filters");
         desk.run(&["filter", "show"]).ends(2);
     });
 }

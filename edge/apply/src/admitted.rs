@@ -193,6 +193,13 @@ impl Admitted {
         self.texts().find(|(spoken, _)| *spoken == dialect).map_or("", |(_, text)| text)
     }
 
+    /// Its parts in one dialect, each with its text.
+    pub fn parts(&self, dialect: Dialect) -> impl Iterator<Item = (&Part, &str)> {
+        let texts = self.texts.iter().filter(move |text| text.dialect == dialect);
+        texts
+            .flat_map(|text| text.parts.iter().map(|(part, _, at)| (part, &text.whole[at.clone()])))
+    }
+
     /// The same texts under a later plan's number, to which a node goes back by itself.
     #[must_use]
     pub fn under(self, epoch: Epoch, generation: Generation) -> Self {

@@ -28,3 +28,4 @@ pub use linux::Linux;
 pub use node::{Counted, Node, NodeError, with_causes};
 pub use order::{OnDrift, Order, Terms, Texts};
 pub use scrub::{CannotScrub, Left, NodeMemories, ReadBack, Scrubbed, Scrubs, scrub};
+pub use state::kept;

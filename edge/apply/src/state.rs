@@ -22,12 +22,25 @@ pub(crate) struct State {
     is_complete: bool,
 }
 
+/// What a node was sent last, as its agent keeps it in this folder; none if nothing was. Nothing is
+/// changed by looking.
+///
+/// # Errors
+/// If it cannot be read, or is damaged.
+pub fn kept(folder: &Path) -> Result<Option<Admitted>, NodeError> {
+    Ok(open(folder)?.1)
+}
+
+fn open(folder: &Path) -> Result<(Slots, Option<Admitted>), NodeError> {
+    let (slots, written) = Slots::open(folder)?;
+    let sent = written.map(|bytes| serde_json::from_slice(&bytes)).transpose();
+    Ok((slots, sent.map_err(|error| failed(folder)(error.into()))?))
+}
+
 impl State {
     pub(crate) fn open(folder: &Path) -> Result<Self, NodeError> {
         fs::create_dir_all(folder).map_err(failed(folder))?;
-        let (slots, written) = Slots::open(folder)?;
-        let sent = written.map(|bytes| serde_json::from_slice(&bytes)).transpose();
-        let sent = sent.map_err(|error| failed(folder)(error.into()))?;
+        let (slots, sent) = open(folder)?;
         let (folder, mark) = (folder.to_owned(), folder.join("complete"));
         let mut state = Self { folder, mark, slots, sent, is_durable: true, is_complete: false };
         state.is_complete = state.is_marked().map_err(failed(&state.mark))?;

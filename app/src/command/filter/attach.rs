@@ -24,7 +24,7 @@ use crate::words::{self, DIM, Format, GOOD, NAME, NOTE, Table, cell, examples, p
 #[command(after_help = examples!(
     "bulkhead filter attach --uplink eth0 --port swp1 swp2" => "close these ports",
     "bulkhead filter attach --uplink eth0 --port swp1 swp2 --table leaf-2.table --lease 30s"
-        => "judge them by this table for 30 seconds",
+        => "filter them by this table for 30 seconds",
     "bulkhead filter attach --port veth7 --table leaf-2.table --map swp5=veth7"
         => "what the table calls swp5 is veth7 here",
 ))]
@@ -126,7 +126,7 @@ impl Attach {
         Settings { link_bps, ..Settings::for_policy(needed) }
     }
 
-    /// Ports before uplinks: nothing comes in from the fabric to a port that is not judged.
+    /// Ports before uplinks: nothing comes in from the fabric to a port that is not filtered.
     fn attach_all(&self, kernel: &mut Kernel, undo: &mut Undo<'_>) -> Result<Vec<Attached>, Stop> {
         let mut all = Vec::new();
         for interface in &self.port {
@@ -211,7 +211,7 @@ impl Answer {
                 let endpoints = plural(endpoints, "endpoint");
                 writeln!(
                     out,
-                    "{GOOD}Open{GOOD:#} for {lease}: {count} judged by generation {generation}, \
+                    "{GOOD}Open{GOOD:#} for {lease}: {count} filtered by generation {generation}, \
                      {endpoints}. Renew the lease, or it closes."
                 )?;
             }

@@ -41,7 +41,7 @@ impl Detach {
             ));
         }
         Kernel::danger_detach(self.place.path())?;
-        writeln!(out, "{BAD}Open{BAD:#}: nothing judges the packets of {count} any more.")?;
+        writeln!(out, "{BAD}Open{BAD:#}: nothing filters the packets of {count} any more.")?;
         Ok(Ended::Done)
     }
 }

@@ -8,9 +8,11 @@ use std::time::Duration;
 use clap::Args;
 use filter::pcap::{self, Captured};
 use filter::{Event, Events};
+use model::JobName;
 use serde::Serialize;
 use wire::Reason;
 
+use super::names::{Known, Share};
 use super::show::name_of;
 use super::time::{Clock, of_day};
 use super::{Output, Place};
@@ -18,16 +20,17 @@ use crate::command::render::Unwritable;
 use crate::ending::{Ended, Stop};
 use crate::words::{self, BAD, DIM, Format, NAME, NOTE, examples};
 
-/// Tell which frames were dropped, and why
+/// List which frames were dropped, and why
 ///
-/// One line a frame: when, at which hook and interface, the reason, the tags of both ends, and
-/// what the frame said. The kernel keeps a sample of what it drops, and counts the rest: `(+7
-/// more)` are of the same origin. Who reads an event takes it; two readers share them.
+/// One line a frame: when, at which hook and interface, the reason, the jobs of both ends (or their
+/// tags, where this node knows no name), and what the frame said. The kernel keeps a sample of what
+/// it drops, and counts the rest: `(+7 more)` are of the same origin. Who reads an event takes it;
+/// two readers share them.
 #[derive(Args)]
 #[command(after_help = examples!(
-    "bulkhead filter drops" => "what waits to be told",
+    "bulkhead filter drops" => "what waits to be read",
     "bulkhead filter drops --follow --reason other-job --reason roce" => "jobs that knock at others",
-    "bulkhead filter drops --follow --tag 1001" => "what concerns one job",
+    "bulkhead filter drops --follow --job red/train" => "what concerns one job",
     "bulkhead filter drops --pcap - | tcpdump -r -" => "the frames themselves",
 ))]
 pub(crate) struct Drops {
@@ -40,6 +43,9 @@ pub(crate) struct Drops {
     /// Only of this reason (again for more)
     #[arg(long, value_name = "REASON", value_parser = reason)]
     reason: Vec<Reason>,
+    /// Only from or to this job
+    #[arg(long, value_name = "TENANT/JOB", conflicts_with = "tag")]
+    job: Option<JobName>,
     /// Only from or to the job with this tag
     #[arg(long, value_name = "TAG")]
     tag: Option<u16>,
@@ -48,6 +54,8 @@ pub(crate) struct Drops {
     last: Option<usize>,
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    share: Share,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -67,14 +75,17 @@ impl Drops {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let kernel = self.place.open()?;
         let mut events = kernel.events()?;
+        let names = self.share.names();
+        let tag = self.tag_of(&names)?;
         let mut teller = Teller {
             out,
+            names,
             format: self.output.format,
             clock: Clock::new()?,
             capture: self.capture()?,
             only_capture: self.pcap.as_ref().is_some_and(|path| path.as_os_str() == "-"),
         };
-        let waiting = self.wanted(&mut events);
+        let waiting = self.wanted(tag, &mut events);
         let skipped = waiting.len().saturating_sub(self.last.unwrap_or(usize::MAX));
         teller.tell_all(&waiting[skipped..])?;
         if !self.follow {
@@ -82,17 +93,31 @@ impl Drops {
         }
         loop {
             events.wait(Duration::from_secs(3600))?;
-            teller.tell_all(&self.wanted(&mut events))?;
+            teller.tell_all(&self.wanted(tag, &mut events))?;
         }
     }
 
+    /// The tag that was asked for, if one was.
+    fn tag_of(&self, names: &Known) -> Result<Option<u16>, Stop> {
+        let Some(job) = &self.job else { return Ok(self.tag) };
+        let tag = names.tag(job).map(Some);
+        tag.ok_or_else(|| {
+            Stop::argument(
+                "job-unknown",
+                format!("no job {job} is on this node, as far as its agent knows"),
+                "`bulkhead filter show` lists the jobs; `--state DIR` says where the agent keeps \
+                 its names, and `--tag TAG` needs none",
+            )
+        })
+    }
+
     /// All that are there now and were asked for.
-    fn wanted(&self, events: &mut Events) -> Vec<Event> {
+    fn wanted(&self, tag: Option<u16>, events: &mut Events) -> Vec<Event> {
         let all = std::iter::from_fn(|| events.take());
         all.filter(|event| {
             let reason = self.reason.is_empty() || self.reason.contains(&event.reason);
             let ends = [event.source, event.destination];
-            reason && self.tag.is_none_or(|tag| ends.contains(&tag))
+            reason && tag.is_none_or(|tag| ends.contains(&tag))
         })
         .collect()
     }
@@ -112,9 +137,10 @@ impl Drops {
     }
 }
 
-/// Tells of events.
+/// Writes events.
 struct Teller<'o> {
     out: &'o mut dyn Write,
+    names: Known,
     format: Format,
     clock: Clock,
     capture: Option<BufWriter<Box<dyn Write>>>,
@@ -130,8 +156,13 @@ struct DropView {
     interface: String,
     reason: &'static str,
     meaning: &'static str,
-    tenant: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<JobName>,
     source_tag: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destination: Option<JobName>,
     destination_tag: u16,
     len: u32,
     flow: String,
@@ -149,14 +180,14 @@ impl Teller<'_> {
             return Ok(());
         }
         match self.format {
-            Format::Text => write_line(self.out, event, unix_ns),
+            Format::Text => write_line(self.out, &self.names, event, unix_ns),
             Format::Json => {
-                let line = serde_json::to_string(&DropView::of(event, unix_ns))?;
+                let line = serde_json::to_string(&DropView::of(event, &self.names, unix_ns))?;
                 writeln!(self.out, "{line}")
             }
             Format::Yaml => {
                 writeln!(self.out, "---")?;
-                words::data(self.out, Format::Yaml, &DropView::of(event, unix_ns))
+                words::data(self.out, Format::Yaml, &DropView::of(event, &self.names, unix_ns))
             }
         }
     }
@@ -171,11 +202,11 @@ impl Teller<'_> {
     }
 }
 
-/// `13:04:05.123456  workload swp1  other-job  17 > 18  10.1.0.4 > 10.1.0.11 icmp type 8 code 0`.
-fn write_line(out: &mut dyn Write, event: &Event, unix_ns: u64) -> io::Result<()> {
+/// `13:04:05.123456  workload swp1  other-job  red/train > 18  10.1.0.4 > 10.1.0.11 icmp type 8`.
+fn write_line(out: &mut dyn Write, names: &Known, event: &Event, unix_ns: u64) -> io::Result<()> {
     let time = of_day(unix_ns);
     let (hook, reason, interface) = (event.hook, event.reason, name_of(event.interface));
-    let (source, destination) = (tag(event.source), tag(event.destination));
+    let [source, destination] = [event.source, event.destination].map(|tag| names.job_or_tag(tag));
     let flow = wire::flow(hook, &event.bytes);
     write!(
         out,
@@ -188,12 +219,8 @@ fn write_line(out: &mut dyn Write, event: &Event, unix_ns: u64) -> io::Result<()
     writeln!(out)
 }
 
-fn tag(tag: u16) -> String {
-    if tag == 0 { "-".into() } else { tag.to_string() }
-}
-
 impl DropView {
-    fn of(event: &Event, unix_ns: u64) -> Self {
+    fn of(event: &Event, names: &Known, unix_ns: u64) -> Self {
         Self {
             time: of_day(unix_ns),
             unix_ns,
@@ -201,8 +228,10 @@ impl DropView {
             interface: name_of(event.interface),
             reason: event.reason.as_str(),
             meaning: event.reason.meaning(),
-            tenant: event.tenant,
+            tenant: (event.tenant > 0).then(|| names.tenant(event.tenant)),
+            source: names.job(event.source).cloned(),
             source_tag: event.source,
+            destination: names.job(event.destination).cloned(),
             destination_tag: event.destination,
             len: event.len,
             flow: wire::flow(event.hook, &event.bytes).to_string(),

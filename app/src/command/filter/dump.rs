@@ -12,7 +12,7 @@ use crate::words::examples;
 
 /// Say what the kernel holds, as the table artifact it came from
 ///
-/// `read` and `verify` can so judge the kernel itself. While the gate is closed nothing is let
+/// `read` and `verify` can so check the kernel itself. While the gate is closed nothing is let
 /// through, and so only the head is said.
 #[derive(Args)]
 #[command(after_help = examples!(

@@ -17,7 +17,7 @@ use crate::words::{self, DIM, Format, GOOD, NOTE, Table, cell, examples, number}
 /// Put a table in force, all of it at one instant
 ///
 /// The table is the artifact that `render --dialect table` writes. When this returns, no packet is
-/// judged by the one before. An older generation than the one in force is refused.
+/// filtered by the one before. An older generation than the one in force is refused.
 #[derive(Args)]
 #[command(after_help = examples!(
     "bulkhead render cluster.yaml --device leaf-2 --dialect table | bulkhead filter load -"

@@ -7,6 +7,7 @@ mod drops;
 mod dump;
 mod judge;
 mod load;
+mod names;
 mod policy;
 mod renew;
 mod show;
@@ -23,7 +24,7 @@ use super::Output;
 use crate::ending::{Ended, Stop};
 use crate::words::{Format, examples};
 
-/// Judge every packet of this machine by tenant and job
+/// Filter every packet of this machine by tenant and job
 ///
 /// A program in the kernel stands at the uplinks and at the workloads' ports. It lets through what
 /// the table of this device allows, as long as its lease is renewed, and drops and counts all else.
@@ -31,7 +32,7 @@ use crate::words::{Format, examples};
 #[derive(Subcommand)]
 #[command(after_help = examples!(
     "bulkhead filter attach --uplink eth0 --port swp1 swp2 --table leaf-2.table --lease 30s"
-        => "judge these ports by this table, and open the gate for 30 seconds",
+        => "filter these ports by this table, and open the gate for 30 seconds",
     "bulkhead filter renew --lease 30s --hold" => "keep the gate open",
     "bulkhead filter show" => "what is in force",
     "bulkhead filter drops --follow" => "what is dropped, and why",

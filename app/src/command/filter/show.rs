@@ -5,11 +5,12 @@ use std::io::Write;
 
 use clap::Args;
 use filter::{Kernel, interface_name};
-use model::Rate;
+use model::{JobName, Rate};
 use serde::Serialize;
 use wire::{Seat, Tables};
 
 use super::load::held;
+use super::names::{Known, Share};
 use super::policy::Size;
 use super::time::now_ns;
 use super::{Output, Place};
@@ -28,6 +29,8 @@ use crate::words::{
 pub(crate) struct Show {
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    share: Share,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -62,6 +65,8 @@ struct PolicyView {
 #[derive(Serialize)]
 struct JobView {
     tenant: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<JobName>,
     tag: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     guarantee: Option<String>,
@@ -80,7 +85,7 @@ struct PortView {
 impl Show {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let kernel = self.place.open()?;
-        let view = View::of(&kernel)?;
+        let view = View::of(&kernel, &self.share.names())?;
         if self.output.format == Format::Text {
             view.write(out)?;
         } else {
@@ -91,7 +96,7 @@ impl Show {
 }
 
 impl View {
-    fn of(kernel: &Kernel) -> Result<Self, Stop> {
+    fn of(kernel: &Kernel, names: &Known) -> Result<Self, Stop> {
         let gate = kernel.gate()?;
         let left_ns = if gate.open { gate.until_ns.saturating_sub(now_ns()?) } else { 0 };
         let bytes = kernel.held()?;
@@ -112,7 +117,7 @@ impl View {
             gate: GateView { open: gate.open, left_ms: left_ns / 1_000_000, lapses: gate.lapses },
             policy,
             interfaces,
-            jobs: tables.map(jobs).unwrap_or_default(),
+            jobs: tables.map(|tables| jobs(tables, names)).unwrap_or_default(),
         })
     }
 
@@ -156,12 +161,12 @@ impl View {
 
     fn jobs_table(&self) -> Table {
         let mut table =
-            Table::with_head(2, &["tenant", "job tag", "ports", "guarantee", "ceiling", "at"]);
+            Table::with_head(2, &["tenant", "job or tag", "ports", "guarantee", "ceiling", "at"]);
         for job in &self.jobs {
             let seats = job.ports.iter().map(|port| format!("{} {}", port.interface, port.address));
             table.push(vec![
                 painted(NAME, &job.tenant),
-                cell(job.tag),
+                job.job.as_ref().map_or_else(|| cell(job.tag), cell),
                 number(job.ports.len()),
                 cell(job.guarantee.as_deref().unwrap_or("-")),
                 cell(job.ceiling.as_deref().unwrap_or("-")),
@@ -185,19 +190,14 @@ impl PolicyView {
             grouped(peers as usize),
             plural(permits as usize, "permit"),
         )?;
-        writeln!(
-            out,
-            "{DIM}{} of {} bytes of the table are used, {:.1} for each endpoint.{DIM:#}",
-            grouped(bytes as usize),
-            grouped(self.block_bytes as usize),
-            self.bytes_per_endpoint,
-        )?;
+        let [used, all] = [bytes, self.block_bytes].map(|bytes| grouped(bytes as usize));
+        writeln!(out, "{DIM}{used} of {all} bytes of the table are used.{DIM:#}")?;
         Ok(())
     }
 }
 
 /// The jobs behind the ports of this device.
-fn jobs(tables: Tables<'_>) -> Vec<JobView> {
+fn jobs(tables: Tables<'_>, names: &Known) -> Vec<JobView> {
     let mut by_job: BTreeMap<(u32, u16), Vec<Seat>> = BTreeMap::new();
     for index in 0..tables.ports().unwrap_or(0) {
         if let Ok(seat) = tables.port(index) {
@@ -213,7 +213,8 @@ fn jobs(tables: Tables<'_>) -> Vec<JobView> {
             mac: seat.mac.to_string(),
         });
         Some(JobView {
-            tenant: format!("t{}", space.number),
+            tenant: names.tenant(space.number),
+            job: names.job(tag).cloned(),
             tag,
             guarantee: rate(space.guarantee_bps),
             ceiling: rate(space.ceiling_bps),
@@ -225,5 +226,6 @@ fn jobs(tables: Tables<'_>) -> Vec<JobView> {
 
 /// What an interface is called; one that is gone, or of another namespace, has only its number.
 pub(super) fn name_of(index: u32) -> String {
-    interface_name(index).unwrap_or_else(|| format!("#{index}"))
+    let name = interface_name(index).filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| format!("#{index}"))
 }

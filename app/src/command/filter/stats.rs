@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use filter::{Bursts, JobTraffic, Kernel, SIZES, Tally, WINDOW_NS, Whose};
+use model::JobName;
 use serde::Serialize;
 
+use super::names::{Known, Share};
 use super::show::name_of;
 use super::{Output, Place};
 use crate::ending::{Ended, Stop};
@@ -18,7 +20,7 @@ use crate::words::{
 /// How often `--watch` looks.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Tell how much passed and how much did not, by tenant and job
+/// Count what passed and what did not, by tenant and job
 ///
 /// Bursts are what came within one window of 16.4 microseconds, which no polled counter shows. The
 /// bars count windows by their size: below 32 KiB, below 64 KiB, and so on.
@@ -35,6 +37,8 @@ pub(crate) struct Stats {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
+    share: Share,
+    #[command(flatten)]
     pub(super) output: Output,
 }
 
@@ -49,6 +53,8 @@ struct View {
 #[derive(Serialize)]
 struct JobView {
     tenant: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<JobName>,
     tag: u16,
     sent: TallyView,
     received: TallyView,
@@ -65,6 +71,8 @@ struct TallyView {
 
 #[derive(Serialize)]
 struct DropView {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<JobName>,
     tag: u16,
     hook: &'static str,
     reason: &'static str,
@@ -99,8 +107,9 @@ impl Stats {
         let mut last: Option<Look> = None;
         loop {
             let look = (Instant::now(), kernel.traffic()?);
-            let view = View::of(&kernel, &look, last.as_ref())?;
-            self.write(&view, out)?;
+            let names = self.share.names();
+            let view = View::of(&kernel, &names, &look, last.as_ref())?;
+            self.write(&view, &names, out)?;
             if !self.watch {
                 return Ok(Ended::Done);
             }
@@ -110,13 +119,13 @@ impl Stats {
         }
     }
 
-    fn write(&self, view: &View, out: &mut dyn Write) -> Result<(), Stop> {
+    fn write(&self, view: &View, names: &Known, out: &mut dyn Write) -> Result<(), Stop> {
         match self.output.format {
             Format::Text => {
                 if self.watch && io::stdout().is_terminal() {
                     write!(out, "\u{1b}[H\u{1b}[2J")?; // the screen anew
                 }
-                view.write(out)?;
+                view.write(names, out)?;
                 if self.watch {
                     writeln!(out)?;
                 }
@@ -134,19 +143,26 @@ impl Stats {
 }
 
 impl View {
-    fn of(kernel: &Kernel, (now, traffic): &Look, last: Option<&Look>) -> Result<Self, Stop> {
+    fn of(
+        kernel: &Kernel,
+        names: &Known,
+        (now, traffic): &Look,
+        last: Option<&Look>,
+    ) -> Result<Self, Stop> {
         let jobs = traffic.iter().map(|(tag, job)| {
             let before = last.and_then(|(then, jobs)| {
                 Some((now.duration_since(*then).as_secs_f64(), jobs.get(tag)?))
             });
             JobView {
-                tenant: format!("t{}", job.tenant),
+                tenant: names.tenant(job.tenant),
+                job: names.job(*tag).cloned(),
                 tag: *tag,
                 sent: TallyView::of(job.sent, before.map(|(s, job)| (s, job.sent))),
                 received: TallyView::of(job.received, before.map(|(s, job)| (s, job.received))),
             }
         });
         let drops = kernel.drops()?.into_iter().map(|(cause, tally)| DropView {
+            job: names.job(cause.tag).cloned(),
             tag: cause.tag,
             hook: cause.hook.as_str(),
             reason: cause.reason.as_str(),
@@ -159,8 +175,8 @@ impl View {
             packets: tally.packets,
             bytes: tally.bytes,
         });
-        let bursts =
-            kernel.bursts()?.into_iter().map(|(whose, bursts)| BurstView::of(whose, bursts));
+        let bursts = kernel.bursts()?.into_iter();
+        let bursts = bursts.map(|(whose, bursts)| BurstView::of(whose, names, bursts));
         Ok(Self {
             jobs: jobs.collect(),
             drops: drops.collect(),
@@ -169,15 +185,21 @@ impl View {
         })
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, names: &Known, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{HEAD}Jobs{HEAD:#}")?;
-        self.jobs_table().write(out)?;
+        self.jobs_table(names).write(out)?;
         writeln!(out, "\n{HEAD}Dropped{HEAD:#}")?;
-        let mut table = Table::with_head(2, &["job tag", "hook", "reason", "packets", "bytes"]);
+        let mut table = Table::with_head(2, &["job or tag", "hook", "reason", "packets", "bytes"]);
         for drop in &self.drops {
-            let tag = if drop.tag == 0 { "-".to_owned() } else { drop.tag.to_string() };
+            let whose = names.job_or_tag(drop.tag);
             let [packets, bytes] = [drop.packets, drop.bytes].map(count);
-            table.push(vec![cell(tag), cell(drop.hook), painted(BAD, drop.reason), packets, bytes]);
+            table.push(vec![
+                cell(whose),
+                cell(drop.hook),
+                painted(BAD, drop.reason),
+                packets,
+                bytes,
+            ]);
         }
         table.write(out)?;
         writeln!(out, "\n{HEAD}Verdicts at each hook, beside the traffic of one job{HEAD:#}")?;
@@ -200,16 +222,16 @@ impl View {
         table.write(out)
     }
 
-    fn jobs_table(&self) -> Table {
+    fn jobs_table(&self, names: &Known) -> Table {
         let rates = self.jobs.iter().any(|job| job.sent.bps.is_some());
-        let head = ["tenant", "job tag", "sent", "bytes", "received", "bytes"];
+        let head = ["tenant", "job or tag", "sent", "bytes", "received", "bytes"];
         let more = ["sent Gbit/s", "received Gbit/s"];
         let head: Vec<&str> = head.into_iter().chain(more.into_iter().filter(|_| rates)).collect();
         let mut table = Table::with_head(2, &head);
-        for JobView { tenant, tag, sent, received } in &self.jobs {
+        for JobView { tenant, tag, sent, received, .. } in &self.jobs {
             let mut row = vec![
                 painted(NAME, tenant),
-                cell(tag),
+                cell(names.job_or_tag(*tag)),
                 count(sent.packets),
                 count(sent.bytes),
                 count(received.packets),
@@ -251,9 +273,9 @@ impl TallyView {
 }
 
 impl BurstView {
-    fn of(whose: Whose, bursts: Bursts) -> Self {
+    fn of(whose: Whose, names: &Known, bursts: Bursts) -> Self {
         let whose = match whose {
-            Whose::Tenant(number) => format!("t{number} from the fabric"),
+            Whose::Tenant(number) => format!("{} from the fabric", names.tenant(number)),
             Whose::Interface(index) => format!("{} sent", name_of(index)),
         };
         Self {
