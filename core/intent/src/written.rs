@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use crate::document::{Papers, kind_of};
 use crate::refusal::Refusals;
 use crate::tree::{self, Chunk, Tree, Value};
-use crate::{Intent, Refusal, Source};
+use crate::{Intent, Place, Refusal, Source};
 
 /// What a document is about. Of two documents with the same key the later one counts.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -123,10 +123,11 @@ fn text(tree: &Tree) -> Option<&SmolStr> {
     }
 }
 
-/// Says a tree as YAML in one line. Depth is limited where trees are made.
+/// Says a tree as JSON in one line, which is YAML too. Depth is limited where trees are made.
 fn say(tree: &Tree, out: &mut String) {
     match &tree.value {
-        Value::Scalar { text, plain } if *plain && is_plain(text) => out.push_str(text),
+        value if value.is_nothing() => out.push_str("null"),
+        Value::Scalar { text, plain } if *plain && is_json(text) => out.push_str(text),
         Value::Scalar { text, .. } => quote(text, out),
         Value::List(items) => {
             out.push('[');
@@ -149,11 +150,11 @@ fn say(tree: &Tree, out: &mut String) {
     }
 }
 
-/// Whether a text without quotes means the same inside brackets. Whatever could be a number, a truth
-/// or nothing does.
-fn is_plain(text: &str) -> bool {
-    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._+~/".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_safe)
+/// Whether a text without quotes means the same in JSON: whole numbers and truths do. All else that
+/// has no quotes is text.
+fn is_json(text: &str) -> bool {
+    let is_whole = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(text, "true" | "false") || is_whole && (text == "0" || !text.starts_with('0'))
 }
 
 /// In double quotes, as JSON and YAML both read it.
@@ -172,6 +173,33 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
+impl Written {
+    /// The document as JSON; none if it cannot be read.
+    #[must_use]
+    pub fn json(&self) -> Option<String> {
+        let mut text = String::new();
+        say(&self.tree()?, &mut text);
+        Some(text)
+    }
+
+    /// Where its name stands in the file, or where it begins.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        let name = self.tree().and_then(|tree| {
+            let pos = entry(entry(&tree, "metadata")?, "name")?.pos;
+            Some((pos.line, pos.column))
+        });
+        let (line, column) = name.unwrap_or((self.lines_before.saturating_add(1), 1));
+        Place { file: self.file.to_string(), line, column }
+    }
+
+    fn tree(&self) -> Option<Tree> {
+        let mut out = Refusals::new([self.file.to_string()]);
+        let chunk = Chunk { lines_before: self.lines_before, text: &self.text };
+        tree::tree(0, chunk, &mut out)
+    }
+}
+
 impl Key {
     /// The key of a job's document.
     #[must_use]
@@ -186,11 +214,18 @@ impl Key {
         Self { kind: "Tenant".into(), tenant: None, name: SmolStr::new(tenant.to_string()) }
     }
 
+    /// The kind that a word on a command line means, one of it or several: `job`, `jobs`.
+    #[must_use]
+    pub fn kind_of(word: &str) -> Option<&'static str> {
+        let kinds = ["Fleet", "Tenant", "Guardrail", "Job", "Permit"];
+        let one = word.strip_suffix(['s', 'S']).unwrap_or(word);
+        kinds.into_iter().find(|known| known.eq_ignore_ascii_case(one))
+    }
+
     /// The key that words on a command line mean: `job red/train`, `tenant red`, `fleet`.
     #[must_use]
     pub fn from_words(kind: &str, name: &str) -> Option<Self> {
-        let kinds = ["Fleet", "Tenant", "Guardrail", "Job", "Permit"];
-        let kind = kinds.into_iter().find(|known| known.eq_ignore_ascii_case(kind))?;
+        let kind = Self::kind_of(kind)?;
         let (tenant, name) = match kind {
             "Fleet" => (None, ""),
             "Job" | "Permit" => {
