@@ -37,13 +37,15 @@ pub struct Change<T> {
 }
 
 /// What happens to a thing.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sign {
     /// It comes.
     Added,
-    /// It changes.
+    /// It changes and goes on.
     Changed,
+    /// It ends and begins anew with other numbers or elsewhere.
+    Replaced,
     /// It goes.
     Removed,
 }
@@ -92,14 +94,17 @@ pub fn diff(before: &Ledger, after: &Plan) -> Diff {
         tenants: changes(
             tenants_before.map(|(name, &number)| (name, TenantLine { number })),
             tenants_after.map(|(name, net)| (name, TenantLine { number: net.number })),
+            |_, _| true,
         ),
         jobs: changes(
             jobs_before.map(|(name, lease)| (name, JobLine::leased(lease))),
             jobs_after.map(|(name, net)| (name, JobLine::planned(after, net))),
+            JobLine::goes_on_as,
         ),
         consents: changes(
             before.consents().iter().map(Meeting::of),
             consents_after.into_iter().map(Meeting::of),
+            |_, _| true,
         ),
     }
 }
@@ -108,7 +113,13 @@ impl Diff {
     /// Whether nothing changes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.tenants.is_empty() && self.jobs.is_empty() && self.consents.is_empty()
+        self.len() == 0
+    }
+
+    /// How many things change.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.tenants.len() + self.jobs.len() + self.consents.len()
     }
 }
 
@@ -116,6 +127,7 @@ impl Diff {
 fn changes<K: Ord + ToString, T: Eq>(
     before: impl Iterator<Item = (K, T)>,
     after: impl Iterator<Item = (K, T)>,
+    goes_on: impl Fn(&T, &T) -> bool,
 ) -> Vec<Change<T>> {
     let mut both: BTreeMap<K, (Option<T>, Option<T>)> = BTreeMap::new();
     for (name, line) in before {
@@ -130,7 +142,8 @@ fn changes<K: Ord + ToString, T: Eq>(
             sign: match (&before, &after) {
                 (None, _) => Sign::Added,
                 (_, None) => Sign::Removed,
-                _ => Sign::Changed,
+                (Some(before), Some(after)) if goes_on(before, after) => Sign::Changed,
+                _ => Sign::Replaced,
             },
             name: name.to_string(),
             before,
@@ -140,6 +153,13 @@ fn changes<K: Ord + ToString, T: Eq>(
 }
 
 impl JobLine {
+    /// Whether a job that had this and gets that goes on meanwhile: it keeps its interfaces and all
+    /// its numbers.
+    fn goes_on_as(&self, after: &Self) -> bool {
+        (self.tag, self.subnet, &self.endpoints, &self.devices)
+            == (after.tag, after.subnet, &after.endpoints, &after.devices)
+    }
+
     fn leased(lease: &Lease) -> Self {
         let vlans = lease.vlans.iter();
         Self {
@@ -230,6 +250,7 @@ impl fmt::Display for Sign {
         f.write_str(match self {
             Self::Added => "+",
             Self::Changed => "~",
+            Self::Replaced => "-/+",
             Self::Removed => "-",
         })
     }

@@ -251,7 +251,7 @@ fn a_job_that_asks_for_something_else_gets_new_numbers_and_may_keep_its_own_inte
             + tenant acme  number 1
             + job acme/a  tag 16, 10.0.0.0/29, lossless, 2 endpoints on leaf-1 vlan 2
             generation 2
-            ~ job acme/a
+            -/+ job acme/a
                 tag 16, 10.0.0.0/29, lossless, 2 endpoints on leaf-1 vlan 2
              -> tag 17, 10.0.0.8/30, lossless, 1 endpoint on leaf-1 vlan 3
             generation 3
@@ -352,7 +352,7 @@ fn a_recabled_job_gets_new_numbers() {
             + tenant acme  number 1
             + job acme/a  tag 16, 10.0.0.0/30, lossless, 1 endpoint on leaf-1 vlan 2
             generation 2
-            ~ job acme/a
+            -/+ job acme/a
                 tag 16, 10.0.0.0/30, lossless, 1 endpoint on leaf-1 vlan 2
              -> tag 17, 10.0.0.4/30, lossless, 1 endpoint on leaf-2 vlan 2
         "#]],
