@@ -193,6 +193,19 @@ const CHECK_AND_REPAIR: &str = "`log check` shows what is sound; restore a backu
                                 sound with `log repair` (docs/backup.md)";
 
 impl ReadError {
+    /// A short word for programs.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "log-unreadable",
+            Self::Damaged { .. } => "log-damaged",
+            Self::DamagedContent { .. } => "content-damaged",
+            Self::Lost { .. } => "log-lost",
+            Self::Foreign { .. } => "log-foreign",
+            Self::Rewritten { .. } => "log-rewritten",
+        }
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn remedy(&self) -> String {
@@ -200,7 +213,11 @@ impl ReadError {
             Self::Unreadable { path, .. } => {
                 format!("let this user read {}, or run as one who may", path.display())
             }
-            Self::Damaged { .. } | Self::DamagedContent { .. } => CHECK_AND_REPAIR.to_owned(),
+            Self::Damaged { .. } => CHECK_AND_REPAIR.to_owned(),
+            Self::DamagedContent { .. } => "restore `objects` from a backup that holds it; `log \
+                                            check` names everything that is damaged, and `log \
+                                            repair` cannot help (docs/backup.md)"
+                .to_owned(),
             Self::Lost { .. } => "restore a backup, or begin anew in the next epoch with `log \
                                   repair`; `log check` shows what is left (docs/backup.md)"
                 .to_owned(),
