@@ -315,7 +315,9 @@ fn refusal(none: NoDraft) -> String {
     match none {
         NoDraft::Documents(refusals) => crate::lines(&refusals),
         NoDraft::Plan(refusals) => with_remedies(&refusals),
-        NoDraft::NotThere(_) | NoDraft::Nothing => panic!("a story asks for something"),
+        NoDraft::NotThere(_) | NoDraft::Nothing | NoDraft::Stale => {
+            panic!("a story asks for something")
+        }
         NoDraft::Journal(error) => panic!("a log made of memory is sound: {error}"),
     }
 }

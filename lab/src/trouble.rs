@@ -91,6 +91,7 @@ impl From<NoDraft> for Trouble {
             NoDraft::Plan(refusals) => refused(&refusals),
             NoDraft::NotThere(keys) => refused(&keys),
             NoDraft::Nothing => Self::Refused("there are none".to_owned()),
+            NoDraft::Stale => Self::Refused("they come to something else than before".to_owned()),
             NoDraft::Journal(error) => error.into(),
         }
     }

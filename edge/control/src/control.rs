@@ -119,15 +119,21 @@ impl<S: Store> Control<S> {
             self.go_back(now)?;
         }
         let draft = match self.journal.draft(request) {
+            Err(NoDraft::Journal(error)) => return Err(error.into()),
+            Err(_) if request.expected.is_some() => return Err(NoDraft::Stale.into()),
             Err(none) => {
                 self.note_refusal(&none, now)?;
                 return Err(none.into());
             }
             Ok(draft) => draft,
         };
-        match draft.prove() {
-            Ok(proof) => self.commit(draft, proof, hurry, now).map_err(Stopped::from),
-            Err(unproved) => {
+        match (draft.prove(), &request.expected) {
+            (Err(_), Some(_)) => Err(NoDraft::Stale.into()),
+            (Ok(proof), Some(expected)) if self.journal.outcome(&draft, &proof)? != *expected => {
+                Err(NoDraft::Stale.into())
+            }
+            (Ok(proof), _) => self.commit(draft, proof, hurry, now).map_err(Stopped::from),
+            (Err(unproved), None) => {
                 let codes = unproved.findings.iter().map(verify::Finding::code);
                 self.note_reasons(codes, now)?;
                 Err(Stopped::Unproved(Box::new(draft), unproved))
@@ -388,7 +394,9 @@ impl<S: Store> Control<S> {
             NoDraft::Plan(refusals) => {
                 self.note_reasons(refusals.iter().map(plan::Refusal::code), now)
             }
-            NoDraft::NotThere(_) | NoDraft::Nothing | NoDraft::Journal(_) => Ok(()),
+            NoDraft::NotThere(_) | NoDraft::Nothing | NoDraft::Stale | NoDraft::Journal(_) => {
+                Ok(())
+            }
         }
     }
 

@@ -40,6 +40,8 @@ pub enum NoDraft {
     NotThere(Vec<Key>),
     /// Nobody ever asked for anything.
     Nothing,
+    /// It comes to something else than when somebody looked at it: the log moved on.
+    Stale,
     /// The log cannot be used.
     Journal(JournalError),
 }
@@ -121,9 +123,7 @@ impl<S: Store> Journal<S> {
         let mut stay: Vec<Written> = Vec::new();
         let mut before: BTreeMap<&Key, Written> = BTreeMap::new();
         for (key, put) in standing.iter().filter(|(key, _)| !goes(key)) {
-            let text = self.text(&put.digest)?;
-            let (file, lines_before) = (put.file.clone(), put.lines_before);
-            let written = Written { key: Some(key.clone()), file, lines_before, text };
+            let written = self.written(put)?;
             if named.contains(key) {
                 before.insert(key, written);
             } else {

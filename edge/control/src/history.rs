@@ -1,11 +1,13 @@
 //! What happened, for people and programs.
 
+use std::collections::BTreeMap;
+
 use intent::{Key, Written};
-use model::{Generation, Timestamp};
+use model::{Digest, Generation, Timestamp};
 use next::{Put, Record, State};
 use serde::Serialize;
 use smol_str::SmolStr;
-use store::{Revision, Store};
+use store::{Entry, Revision, Store};
 
 use crate::journal::{Journal, JournalError};
 
@@ -73,7 +75,53 @@ impl<S: Store> Journal<S> {
     }
 }
 
+/// A document that stands.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// What it is about.
+    pub key: Key,
+    /// The document.
+    pub written: Written,
+    /// The record that put it.
+    pub revision: Revision,
+    /// When that was.
+    pub at: Timestamp,
+    /// Who put it.
+    pub actor: SmolStr,
+}
+
 impl<S: Store> Journal<S> {
+    /// What is asked for, and who asked for it when.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn documents(&self) -> Result<Vec<Document>, JournalError> {
+        let mut putting: BTreeMap<Digest, Entry> = BTreeMap::new();
+        for (entry, record) in self.records(Revision::default())? {
+            if let Record::Accepted { put, .. } = record {
+                putting.extend(put.iter().map(|put| (put.digest, entry.clone())));
+            }
+        }
+        let mut documents = Vec::new();
+        for (key, put) in self.state().documents() {
+            let Some(entry) = putting.get(&put.digest) else { continue };
+            documents.push(Document {
+                key: key.clone(),
+                written: self.written(put)?,
+                revision: entry.revision,
+                at: entry.envelope.at,
+                actor: entry.envelope.actor.clone(),
+            });
+        }
+        Ok(documents)
+    }
+
+    pub(crate) fn written(&self, put: &Put) -> Result<Written, JournalError> {
+        let text = self.text(&put.digest)?;
+        let (key, file) = (Some(put.key.clone()), put.file.clone());
+        Ok(Written { key, file, lines_before: put.lines_before, text })
+    }
+
     /// What was asked for at a revision.
     ///
     /// # Errors
@@ -87,12 +135,7 @@ impl<S: Store> Journal<S> {
             let contradiction = |source| JournalError::Inconsistent(entry.revision, source);
             state.fold(&record).map_err(contradiction)?;
         }
-        let written = |put: &Put| {
-            let text = self.text(&put.digest)?;
-            let (key, file) = (Some(put.key.clone()), put.file.clone());
-            Ok(Written { key, file, lines_before: put.lines_before, text })
-        };
-        state.documents().values().map(written).collect()
+        state.documents().values().map(|put| self.written(put)).collect()
     }
 }
 

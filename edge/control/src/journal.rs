@@ -209,11 +209,48 @@ impl<S: Store> Journal<S> {
 }
 
 impl JournalError {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Read(why) => why.remedy(),
+            Self::Append(why) => why.remedy(),
+            Self::Unknown(..) => {
+                "use the version that wrote it; if that is this one, restore a backup \
+                 (docs/backup.md)"
+                    .into()
+            }
+            Self::Inconsistent(..) | Self::Missing(_) | Self::NotText(_) => {
+                "`log check` shows what is missing; restore a backup (docs/backup.md)".into()
+            }
+            Self::Unsaid(_) => "this is a fault of the program: report it".into(),
+        }
+    }
+
     /// Whether somebody else appended first.
     #[must_use]
     pub const fn is_moved(&self) -> bool {
         matches!(self, Self::Append(AppendError::Moved { .. }))
     }
+}
+
+/// The content that a body of the log speaks of, and that must stand beside it as long as the body
+/// does.
+pub fn speaks_of(store: &impl Store, body: &[u8]) -> Vec<Digest> {
+    let mut spoken_of = Vec::new();
+    let record = match serde_json::from_slice(body) {
+        Ok(Body::Here(value)) => serde_json::from_value(value).ok(),
+        Ok(Body::Beside { beside }) => {
+            spoken_of.push(beside);
+            let body = store.beside(&beside).ok().flatten();
+            body.and_then(|body| serde_json::from_slice(&body).ok())
+        }
+        Err(_) => None,
+    };
+    if let Some(Record::Accepted { put, .. }) = record {
+        spoken_of.extend(put.into_iter().map(|put| put.digest));
+    }
+    spoken_of
 }
 
 fn record(store: &impl Store, entry: &Entry) -> Result<Record, JournalError> {

@@ -14,12 +14,14 @@ mod control;
 mod draft;
 mod history;
 mod journal;
+mod kept;
 mod observed;
 mod request;
 
 pub use control::{Committed, Control, Hurry, Stopped};
 pub use draft::{Draft, NoDraft, Proof, Unproved};
-pub use history::Line as HistoryLine;
-pub use journal::{Journal, JournalError, Who};
+pub use history::{Document, Line as HistoryLine};
+pub use journal::{Journal, JournalError, Who, speaks_of};
+pub use kept::{Kept, Outcome};
 pub use observed::observed;
 pub use request::Request;

@@ -2,6 +2,8 @@ use std::collections::BTreeSet;
 
 use intent::{Key, Source, Written, written};
 
+use crate::kept::Outcome;
+
 /// What somebody asks for: these documents beside those that stand, and without some of them.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -11,6 +13,8 @@ pub struct Request {
     pub delete: Vec<Key>,
     /// Whether everything that is not put is taken away, too.
     pub prune: bool,
+    /// What it came to when somebody looked at it. If it comes to something else, it is not taken.
+    pub expected: Option<Outcome>,
 }
 
 impl Request {
