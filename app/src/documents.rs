@@ -5,16 +5,17 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use control::{Draft, Request};
+use control::{Draft, Kept, Request};
 use intent::{Intent, Source};
 use plan::Ledger;
 
+use crate::command::kept_alone;
 use crate::ending::Stop;
 use crate::state::State;
 use crate::words::{DIM, note, plural, some};
 
 /// Which documents.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Documents {
     /// Documents in YAML or JSON: files, folders (all *.yaml, *.yml and *.json inside, at any
     /// depth), or `-` for the standard input
@@ -43,6 +44,11 @@ impl Documents {
         Self { files }
     }
 
+    /// And this one.
+    pub(crate) fn extend(&mut self, file: Option<&str>) {
+        self.files.extend(file.map(PathBuf::from));
+    }
+
     /// Whether there are any.
     pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()
@@ -58,6 +64,20 @@ impl Documents {
         let sources: Vec<Source<'_>> =
             papers.iter().map(|paper| Source { file: &paper.file, text: &paper.text }).collect();
         Ok(Request { prune, ..Request::put(&sources) })
+    }
+
+    /// The kept plan that this is, if it is one.
+    pub(crate) fn kept(&self) -> Result<Option<Request>, Stop> {
+        let mut kept = None;
+        for path in self.files.iter().filter(|path| path.is_file()) {
+            kept = kept.or(Kept::read(&text_of(path)?).map(|read| (path, read)));
+        }
+        let Some((path, read)) = kept else { return Ok(None) };
+        if self.files.len() > 1 {
+            return Err(kept_alone());
+        }
+        let read = read.map_err(|source| NotKept { path: path.clone(), source })?;
+        Ok(Some(read.request()))
     }
 
     /// What is asked for with them, on top of what the log holds.
@@ -91,6 +111,14 @@ impl Documents {
     }
 }
 
+/// A file that calls itself a kept plan and is none that this version can read.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is no kept plan that this version can read", path.display())]
+struct NotKept {
+    path: PathBuf,
+    source: serde_json::Error,
+}
+
 /// A folder in which no document stands.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no *.yaml, *.yml or *.json in the folder {} or below it", path.display())]
@@ -100,7 +128,15 @@ struct Empty {
 
 fn gather(path: &Path, papers: &mut Vec<Paper>) -> Result<(), Stop> {
     if !path.is_dir() {
-        papers.push(Paper { file: path.display().to_string(), text: text_of(path)? });
+        let text = text_of(path)?;
+        if Kept::read(&text).is_some() {
+            return Err(Stop::argument(
+                "kept-plan",
+                format!("{} is a kept plan and no document", path.display()),
+                "`bulkhead apply FILE --to …` does what it says",
+            ));
+        }
+        papers.push(Paper { file: path.display().to_string(), text });
         return Ok(());
     }
     let mut files = Vec::new();
@@ -110,6 +146,9 @@ fn gather(path: &Path, papers: &mut Vec<Paper>) -> Result<(), Stop> {
     }
     for file in files {
         let text = text_of(&file)?;
+        if Kept::read(&text).is_some() {
+            continue;
+        }
         papers.push(Paper { file: file.display().to_string(), text });
     }
     Ok(())

@@ -4,9 +4,10 @@ use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-use control::NoDraft;
+use control::{JournalError, NoDraft};
 use intent::Key;
 use serde::Serialize;
+use store::{AppendError, ReadError};
 
 use crate::is_broken_pipe;
 use crate::words::{self, BAD, DIM, Format, NAME, plural, wrapped};
@@ -69,6 +70,12 @@ impl Stop {
                 "nobody asked for anything yet: the log holds no documents".into(),
                 "name the files or folders with your documents; `--state DIR` names another log",
             ),
+            NoDraft::Stale => Self::argument(
+                "plan-stale",
+                "the log moved on: the kept plan would come to something else now".into(),
+                "plan again with `plan --out FILE`; without FILES `apply` sends what was taken \
+                 already",
+            ),
             NoDraft::Journal(error) => error.into(),
         }
     }
@@ -122,13 +129,17 @@ impl Stop {
             }
             Self::Broken(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
             Self::Broken(error) => {
+                let remedy = remedy(&*error);
                 if format != Format::Text {
-                    let broken = Broken { broken: chain(&*error) };
+                    let broken = Broken { broken: chain(&*error), remedy: remedy.clone() };
                     // Nobody is left to be told when this cannot be printed.
                     let _ = words::data(out, format, &broken);
                     let _ = out.flush();
                 }
                 words::aside(format_args!("{BAD}Broken{BAD:#}: {}", chain(&*error)));
+                for line in remedy.iter().flat_map(|remedy| wrapped(&sentence(remedy), 2)) {
+                    words::aside(format_args!("{DIM}{line}{DIM:#}"));
+                }
                 ExitCode::from(2)
             }
         }
@@ -138,6 +149,8 @@ impl Stop {
 #[derive(Serialize)]
 struct Broken {
     broken: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -176,8 +189,24 @@ fn sentence(text: &str) -> String {
     first.into_iter().flatten().chain(letters).chain(end.chars()).collect()
 }
 
+/// What to do about it, where that is known: of the log alone.
+fn remedy(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let journal = error.downcast_ref::<JournalError>().map(JournalError::remedy);
+        let remedy = journal
+            .or_else(|| error.downcast_ref::<ReadError>().map(ReadError::remedy))
+            .or_else(|| error.downcast_ref::<AppendError>().map(AppendError::remedy));
+        if remedy.is_some() {
+            return remedy;
+        }
+        next = error.source();
+    }
+    None
+}
+
 /// Each error says only its own part, so the chain is a sentence.
-fn chain(error: &dyn Error) -> String {
+pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -3,7 +3,10 @@
 //! Takes: arguments. Gives: words, and an exit code: 0 done, 1 refused or found, 2 broken, 64 wrong
 //! usage. Never: thinks.
 
+mod asking;
+mod changes;
 mod command;
+mod configs;
 mod demo;
 mod documents;
 mod ending;

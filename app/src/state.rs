@@ -1,6 +1,6 @@
 //! The folder where the log is, and the simulated devices.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,6 +21,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// What happened so far. Looking writes nothing, takes no lock, and needs no right to write.
     pub(crate) fn look(&self) -> Result<Journal<Folder>, Stop> {
         Ok(Journal::open(Folder::open(&self.folder)?)?)

@@ -4,7 +4,7 @@ mod desk;
 
 use desk::Desk;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 25] = [
     "fleet",
     "plan",
     "place",
@@ -16,8 +16,10 @@ const COMMANDS: [&str; 23] = [
     "verify",
     "apply",
     "delete",
+    "get",
     "history",
     "rollback",
+    "log",
     "scrub",
     "watch",
     "why",
@@ -33,9 +35,10 @@ const OF_FILTER: [&str; 10] =
     ["attach", "load", "renew", "detach", "show", "dump", "drops", "stats", "judge", "bench"];
 
 /// The other subcommands that have subcommands of their own.
-const OF_OTHERS: [(&str, &[&str]); 5] = [
+const OF_OTHERS: [(&str, &[&str]); 6] = [
     ("fleet", &["generate", "show"]),
     ("agent", &["status"]),
+    ("log", &["check", "repair"]),
     ("ca", &["init", "enroll", "list", "rotate"]),
     ("lab", &["up", "status", "exec", "break", "bench", "down"]),
     ("test", &["connectivity"]),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use desk::{CLUSTER, Desk};
+use desk::{CLUSTER, Desk, files};
 
 /// So many times somebody looks who has nothing but the log.
 const LOOKS: u32 = 50;
@@ -113,6 +113,9 @@ impl Month {
         copy(&self.desk.path(STATE), &elsewhere.path("copy"));
         for command in [
             ["plan"].as_slice(),
+            &["get"],
+            &["history"],
+            &["log", "check"],
             &["verify", "--held"],
             &["why", "red/train", "blue/train"],
             &["why", "red/train", "blue/train", "--held"],
@@ -143,21 +146,6 @@ impl Month {
         assert_eq!(self.held(), files(&self.desk.path("says")));
         fs::remove_dir_all(self.desk.path("says")).unwrap();
     }
-}
-
-/// Every file below a folder, by its path there.
-fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = PathBuf::from(path.file_name().unwrap());
-        if path.is_dir() {
-            found.extend(files(&path).into_iter().map(|(below, text)| (name.join(below), text)));
-        } else {
-            found.insert(name, fs::read_to_string(&path).unwrap());
-        }
-    }
-    found
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -141,20 +141,24 @@ fn jobs_and_consents_that_change_are_shown() {
     desk.edit("permits.yaml", |text| text.replacen("port: 2049", "port: 2050", 2));
     let plan = desk.run(&["plan", "."]).ends(0);
     let changes = plan.out.split("\n\n").next().unwrap();
-    let summary = plan.out.lines().last().unwrap();
+    let summary = &plan.out[plan.out.rfind("Plan: ").unwrap()..];
     expect![[r#"
-          ~  job      quay/infer                tag: 20 -> 22
-                                                subnet: 10.1.0.0/29 -> 10.1.0.8/29
-                                                endpoints: 4 (e1/0, e1/1, e2/0, e2/1) -> 2 (e1/0, e1/1)
-                                                devices: e1 vlan 2, e2 vlan 2 -> e1 vlan 3
-          ~  job      red/tune                  tag: 18 -> 21
-                                                subnet: 10.1.0.8/29 -> 10.1.0.16/29
-                                                endpoints: 2 (n1/2, n4/2) -> 2 (n1/2, n4/3)
-                                                devices: leaf-1 vlan 4, leaf-2 vlan 3 -> leaf-1 vlan 5, leaf-2 vlan 5
-          -  consent  red/train -> vault/files  tcp 2049
-          +  consent  red/train -> vault/files  tcp 2050
-        Plan: 0 jobs to add, 2 to change, 0 to remove; 4 devices touched (generation 1 to 2).
-    "#]].assert_eq(&format!("{changes}\n{summary}\n"));
+          -/+  job      quay/infer
+                        tag: 20 -> 22
+                        subnet: 10.1.0.0/29 -> 10.1.0.8/29
+                        endpoints: 4 (e1/0, e1/1, e2/0, e2/1) -> 2 (e1/0, e1/1)
+                        devices: e1 vlan 2, e2 vlan 2 -> e1 vlan 3
+          -/+  job      red/tune
+                        tag: 18 -> 21
+                        subnet: 10.1.0.8/29 -> 10.1.0.16/29
+                        endpoints: 2 (n1/2, n4/2) -> 2 (n1/2, n4/3)
+                        devices: leaf-1 vlan 4, leaf-2 vlan 3 -> leaf-1 vlan 5, leaf-2 vlan 5
+          -    consent  red/train -> vault/files  tcp 2049
+          +    consent  red/train -> vault/files  tcp 2050
+        Plan: 0 jobs to add, 0 to change, 2 to end and begin anew, 0 to remove; 4 devices touched
+          (generation 1 to 2).
+    "#]]
+    .assert_eq(&format!("{changes}\n{summary}"));
 }
 
 #[test]

@@ -1,10 +1,11 @@
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 
 use clap::Args;
 use control::Request;
 use intent::Key;
 
 use super::sending::Sending;
+use crate::asking::is_agreed;
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
 use crate::words::{BAD, Format, NAME, aside, examples, plural};
@@ -21,6 +22,8 @@ use crate::words::{BAD, Format, NAME, aside, examples, plural};
     "bulkhead apply cluster.yaml --to sim --state /tmp/try" => "with a log of its own",
     "bulkhead apply --to sim" => "what was asked for before, to devices that do not hold it",
     "bulkhead apply docs/ --to sim --prune --yes" => "these documents and no others",
+    "bulkhead plan cluster.yaml --out plan.json && bulkhead apply plan.json --to sim"
+        => "exactly what was shown, or nothing if the log moved on meanwhile",
     "bulkhead verify --held && echo sound" => "look at them afterwards",
     "bulkhead apply cluster.yaml --to agents" => "let real devices hold it, through their agents",
     "bulkhead apply cluster.yaml --to agents --without leaf-3" => "though one of them is dead",
@@ -50,6 +53,12 @@ impl Apply {
         if self.confirm {
             return self.sending.confirm(&mut control, out);
         }
+        if let Some(kept) = self.documents.kept()? {
+            if self.prune {
+                return Err(kept_alone());
+            }
+            return self.sending.run(&mut control, &kept, out);
+        }
         let request = self.documents.request(self.prune)?;
         if self.prune {
             let draft = control.journal().draft(&request).map_err(Stop::no_draft)?;
@@ -57,6 +66,15 @@ impl Apply {
         }
         self.sending.run(&mut control, &request, out)
     }
+}
+
+/// A kept plan says all of what is to be done.
+pub(crate) fn kept_alone() -> Stop {
+    Stop::argument(
+        "plan-not-alone",
+        "a kept plan is applied as it is, or not at all".into(),
+        "name the file alone, without other files and without `--prune`",
+    )
 }
 
 /// Take documents away: their jobs end, and what they held is freed
@@ -113,9 +131,9 @@ fn may_take_away(keys: &[Key], yes: bool, format: Format) -> Result<(), Stop> {
         if let Some(more) = keys.len().checked_sub(MOST).filter(|&more| more > 0) {
             aside(format_args!("  and {more} more"));
         }
-        if io::stdin().is_terminal() && io::stderr().is_terminal() && asked("Go on?")? {
-            return Ok(());
-        }
+    }
+    if is_agreed(format)? {
+        return Ok(());
     }
     let names: Vec<String> = keys.iter().take(MOST).map(ToString::to_string).collect();
     Err(Stop::argument(
@@ -123,11 +141,4 @@ fn may_take_away(keys: &[Key], yes: bool, format: Format) -> Result<(), Stop> {
         format!("{count} would be taken away: {}", names.join(", ")),
         "`--yes` says that this is meant; without `--prune` what is not named stays",
     ))
-}
-
-fn asked(question: &str) -> io::Result<bool> {
-    anstream::eprint!("{question} [y/N] ");
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

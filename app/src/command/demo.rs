@@ -106,7 +106,7 @@ impl<'o> Stage<'o> {
             "Four tenants ask for five jobs. Red, blue and quay have the very same addresses. Red \
              and vault both agreed to meet at storage; blue only asked.",
         )?;
-        write_plan(&self.draft, &[], self.out)?;
+        write_plan(&self.draft, &[], false, self.out)?;
         Ok(())
     }
 

@@ -10,8 +10,10 @@ mod demo;
 mod discover;
 mod filter;
 mod fleet;
+mod get;
 mod history;
 mod lab;
+mod log;
 mod place;
 mod plan;
 mod read;
@@ -25,6 +27,7 @@ mod why;
 
 use std::io::Write;
 
+pub(crate) use apply::kept_alone;
 use clap::{Args, Subcommand};
 
 use crate::ending::{Ended, Stop};
@@ -45,8 +48,11 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Apply(apply::Apply),
     Delete(apply::Delete),
+    Get(get::Get),
     History(history::History),
     Rollback(history::Rollback),
+    #[command(subcommand)]
+    Log(log::Log),
     Scrub(scrub::Scrub),
     Watch(watch::Watch),
     Why(why::Why),
@@ -86,8 +92,10 @@ impl Command {
             Self::Verify(verify) => verify.run(out),
             Self::Apply(apply) => apply.run(out),
             Self::Delete(delete) => delete.run(out),
+            Self::Get(get) => get.run(out),
             Self::History(history) => history.run(out),
             Self::Rollback(rollback) => rollback.run(out),
+            Self::Log(log) => log.run(out),
             Self::Scrub(scrub) => scrub.run(out),
             Self::Watch(watch) => watch.run(out),
             Self::Why(why) => why.run(out),
@@ -123,8 +131,10 @@ impl Command {
             Self::Verify(verify) => verify.output.format,
             Self::Apply(apply) => apply.sending.output.format,
             Self::Delete(delete) => delete.sending.output.format,
+            Self::Get(get) => get.output.format,
             Self::History(history) => history.output.format,
             Self::Rollback(rollback) => rollback.sending.output.format,
+            Self::Log(log) => log.format(),
             Self::Scrub(scrub) => scrub.output.format,
             Self::Watch(watch) => watch.output.format,
             Self::Why(why) => why.output.format,

@@ -1,21 +1,28 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-use anstyle::Style;
 use clap::Args;
-use control::Draft;
+use control::{Draft, Journal, Kept, NoDraft};
 use model::Name;
 use observe::Holds;
-use plan::{Change, Coverage, Diff, JobLine, Report, Sign};
+use plan::{Coverage, Diff, Report, Sign};
 use serde::Serialize;
+use store::Folder;
 
 use super::Output;
+use super::render::{Unwritable, no_device};
+use super::verify::answer;
+use crate::changes::write_changes;
+use crate::configs::{Side, differences, write_differences};
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
+use crate::evidence::Extent;
 use crate::state::State;
 use crate::words::{
-    self, BAD, DIM, Format, GOOD, HEAD, NAME, NOTE, Table, cell, examples, painted, plural, some,
-    wrapped,
+    self, DIM, Format, GOOD, HEAD, NAME, NOTE, Table, aside, cell, examples, grouped, painted,
+    plural, some, wrapped,
 };
 
 /// Show what would change, and change nothing
@@ -26,6 +33,8 @@ use crate::words::{
 #[command(after_help = examples!(
     "bulkhead plan cluster.yaml" => "what `apply` would change, and where packets are judged",
     "bulkhead plan fleet.yaml tenants/ -o json" => "the plan with every number, for programs",
+    "bulkhead plan cluster.yaml --diff leaf-1" => "which lines of leaf-1 would change",
+    "bulkhead plan cluster.yaml --out plan.json" => "keep it, for `apply plan.json`",
     "bulkhead fleet generate --gpus 64 --workload | bulkhead plan -" => "from a pipe",
 ))]
 pub(crate) struct Plan {
@@ -34,6 +43,16 @@ pub(crate) struct Plan {
     /// As if every document that is not among these were taken away
     #[arg(long)]
     prune: bool,
+    /// Show how configurations change against those in force, of all devices or of this one
+    #[arg(long, value_name = "DEVICE", num_args = 0..=1)]
+    diff: Option<Option<String>>,
+    /// Prove the plan and keep it in this file: `apply FILE` does just that, or nothing if the log
+    /// moved on
+    #[arg(long, value_name = "FILE", conflicts_with = "diff")]
+    out: Option<PathBuf>,
+    /// Show every change, however many there are
+    #[arg(long, short = 'v')]
+    all: bool,
     #[command(flatten)]
     state: State,
     #[command(flatten)]
@@ -51,11 +70,29 @@ struct Answer<'a, P: Serialize> {
 
 impl Plan {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
-        let request = self.documents.request(self.prune)?;
-        let draft = self.state.look()?.draft(&request).map_err(Stop::no_draft)?;
+        let (documents, device) = self.asked();
+        let request = documents.request(self.prune)?;
+        let journal = self.state.look()?;
+        let draft = journal.draft(&request).map_err(Stop::no_draft)?;
+        if self.diff.is_some() {
+            return self.differ(&journal, &draft, device, out);
+        }
+        if let Some(path) = &self.out
+            && self.keep(path, &journal, &draft, out)? == Ended::Found
+        {
+            return Ok(Ended::Found);
+        }
         let stale = stale(&draft, &self.state)?;
         if self.output.format == Format::Text {
-            write(&draft, &stale, out)?;
+            write(&draft, &stale, self.all, out)?;
+            if let Some(path) = &self.out {
+                writeln!(
+                    out,
+                    "{GOOD}Kept{GOOD:#}: `bulkhead apply {}` does just that, unless the log moves \
+                     on before.",
+                    path.display()
+                )?;
+            }
         } else {
             let answer = Answer {
                 changes: &plan::diff(draft.ledger(), &draft.next.plan),
@@ -66,6 +103,69 @@ impl Plan {
             };
             words::data(out, self.output.format, &answer)?;
         }
+        Ok(Ended::Done)
+    }
+}
+
+impl Plan {
+    /// Whoever says `--diff` before the name of a file means the file.
+    fn asked(&self) -> (Documents, Option<&str>) {
+        let mut documents = self.documents.clone();
+        let device = self.diff.as_ref().and_then(Option::as_deref);
+        let file = device.filter(|name| *name == "-" || Path::new(name).exists());
+        documents.extend(file);
+        (documents, device.filter(|_| file.is_none()))
+    }
+
+    /// How configurations change against those in force.
+    fn differ(
+        &self,
+        journal: &Journal<Folder>,
+        draft: &Draft,
+        device: Option<&str>,
+        out: &mut dyn Write,
+    ) -> Result<Ended, Stop> {
+        let before = match journal.in_force() {
+            Ok(before) => Some(before),
+            Err(NoDraft::Nothing) => None,
+            Err(none) => return Err(Stop::no_draft(none)),
+        };
+        let configs = |draft: &Draft| render::all(&draft.next.plan);
+        let (now, then) = (before.as_ref().map(configs).unwrap_or_default(), configs(draft));
+        let fleet = before.as_ref().map_or(&draft.intent.fleet, |before| &before.intent.fleet);
+        let before = Side { what: "in force", fleet, artifacts: &now };
+        let after = Side { what: "planned", fleet: &draft.intent.fleet, artifacts: &then };
+        if let Some(name) = device.filter(|name| !before.has(name) && !after.has(name)) {
+            return Err(no_device(name));
+        }
+        let mut differing = differences(&before, &after);
+        differing.retain(|differing| device.is_none_or(|name| differing.device == name));
+        write_differences(&differing, self.output.format, out)?;
+        Ok(Ended::Done)
+    }
+
+    /// Writes the file, if the plan is proved.
+    fn keep(
+        &self,
+        path: &Path,
+        journal: &Journal<Folder>,
+        draft: &Draft,
+        out: &mut dyn Write,
+    ) -> Result<Ended, Stop> {
+        let proof = match draft.prove() {
+            Ok(proof) => proof,
+            Err(unproved) => {
+                aside(format_args!("{NOTE}Nothing was kept.{NOTE:#}"));
+                let extent = Extent::of(&unproved.owners, &unproved.artifacts);
+                let (fleet, findings) = (&draft.intent.fleet, &unproved.findings);
+                let format = self.output.format;
+                return answer(fleet, &unproved.artifacts, &extent, findings, format, out);
+            }
+        };
+        let kept = Kept::new(draft, journal.outcome(draft, &proof)?);
+        let text = serde_json::to_string_pretty(&kept)?;
+        let written = fs::write(path, text + "\n");
+        written.map_err(|source| Unwritable { path: path.to_owned(), source })?;
         Ok(Ended::Done)
     }
 }
@@ -86,109 +186,23 @@ fn stale(draft: &Draft, state: &State) -> Result<Vec<Name>, Stop> {
 }
 
 /// What changes, where packets are judged, what waits, and a summary.
-pub(super) fn write(draft: &Draft, stale: &[Name], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(
+    draft: &Draft,
+    stale: &[Name],
+    all: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let diff = plan::diff(draft.ledger(), &draft.next.plan);
-    write_changes(&diff, out)?;
-    write_report(&draft.next.report, out)?;
+    write_changes(&diff, all, out)?;
+    write_report(&draft.next.report, all, out)?;
     write_summary(draft, &diff, stale, out)
 }
 
-/// The changes alone.
-pub(super) fn write_changes(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
-    if diff.is_empty() {
-        return Ok(());
-    }
-    let mut table = Table::new(2);
-    for change in &diff.tenants {
-        push(&mut table, "tenant", change, one_line(change));
-    }
-    for change in &diff.jobs {
-        push(&mut table, "job", change, job_lines(change));
-    }
-    for change in &diff.consents {
-        push(&mut table, "consent", change, one_line(change));
-    }
-    table.write(out)?;
-    writeln!(out)
-}
-
-fn push<T>(table: &mut Table, kind: &str, change: &Change<T>, lines: Vec<String>) {
-    let style = colour(change.sign);
-    let mut lines = lines.into_iter();
-    table.push(vec![
-        painted(style, change.sign),
-        cell(kind),
-        painted(NAME, &change.name),
-        cell(lines.next().unwrap_or_default()),
-    ]);
-    for line in lines {
-        table.push(vec![cell(""), cell(""), cell(""), cell(line)]);
-    }
-}
-
-const fn colour(sign: Sign) -> Style {
-    match sign {
-        Sign::Added => GOOD,
-        Sign::Changed => NOTE,
-        Sign::Removed => BAD,
-    }
-}
-
-fn one_line<T: ToString>(change: &Change<T>) -> Vec<String> {
-    let line = change.after.as_ref().or(change.before.as_ref());
-    line.map(ToString::to_string).into_iter().collect()
-}
-
-/// One line for a job that comes or goes; what differs for one that changes.
-fn job_lines(change: &Change<JobLine>) -> Vec<String> {
-    match (&change.before, &change.after) {
-        (Some(before), Some(after)) => {
-            let mut lines = Vec::new();
-            let mut differs = |what: &str, before: String, after: String| {
-                if before != after {
-                    lines.push(format!("{what}: {before} -> {after}"));
-                }
-            };
-            differs("tag", before.tag.to_string(), after.tag.to_string());
-            differs("subnet", before.subnet.to_string(), after.subnet.to_string());
-            differs("class", before.class.to_string(), after.class.to_string());
-            differs("ceiling", ceiling(before), ceiling(after));
-            differs("endpoints", endpoints(before), endpoints(after));
-            differs("devices", devices(before), devices(after));
-            lines
-        }
-        (Some(line), None) | (None, Some(line)) => vec![
-            format!(
-                "tag {}, {}, {}{}, {}",
-                line.tag,
-                line.subnet,
-                line.class,
-                line.ceiling.map(|rate| format!(" at most {rate}")).unwrap_or_default(),
-                plural(line.endpoints.len(), "endpoint")
-            ),
-            format!("on {}", devices(line)),
-        ],
-        (None, None) => Vec::new(),
-    }
-}
-
-fn ceiling(line: &JobLine) -> String {
-    line.ceiling.map_or_else(|| "none".to_owned(), |rate| rate.to_string())
-}
-
-fn endpoints(line: &JobLine) -> String {
-    let seats = line.endpoints.iter();
-    let names: Vec<String> = seats.map(|seat| format!("{}/{}", seat.node, seat.nic)).collect();
-    format!("{} ({})", names.len(), some(names, 4))
-}
-
-fn devices(line: &JobLine) -> String {
-    let vlans = line.devices.iter();
-    some(vlans.map(|(device, vlan)| format!("{device} vlan {vlan}")), 4)
-}
-
 /// Where packets are judged and what waits.
-pub(super) fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn write_report(report: &Report, all: bool, out: &mut dyn Write) -> io::Result<()> {
+    /// More of a kind than this are for those who ask for all.
+    const MOST: usize = 12;
+    let most = if all { usize::MAX } else { MOST };
     if !report.coverage.is_empty() {
         writeln!(out, "{HEAD}Where packets are judged{HEAD:#}")?;
         for coverage in &report.coverage {
@@ -198,7 +212,7 @@ pub(super) fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<(
     }
     if !report.pending.is_empty() {
         writeln!(out, "{HEAD}Permits without their other side{HEAD:#}")?;
-        for pending in &report.pending {
+        for pending in report.pending.iter().take(most) {
             let (permit, job) = (&pending.permit, &pending.job);
             let (other, service) = (&pending.waits_for, &pending.service);
             writeln!(
@@ -207,18 +221,26 @@ pub(super) fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<(
                  it opens nothing"
             )?;
         }
-        writeln!(out)?;
+        write_more(report.pending.len(), most, out)?;
     }
     if !report.resting.is_empty() {
         writeln!(out, "{HEAD}Freed, and resting until seen gone{HEAD:#}")?;
-        for resting in &report.resting {
+        for resting in report.resting.iter().take(most) {
             for line in wrapped(&resting.to_string(), 2) {
                 writeln!(out, "{line}")?;
             }
         }
-        writeln!(out)?;
+        write_more(report.resting.len(), most, out)?;
     }
     Ok(())
+}
+
+/// How many are not shown, and the end of a section.
+fn write_more(count: usize, most: usize, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(more) = count.checked_sub(most).filter(|&more| more > 0) {
+        writeln!(out, "  {DIM}and {} more; `--all` shows them{DIM:#}", grouped(more))?;
+    }
+    writeln!(out)
 }
 
 fn write_coverage(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
@@ -281,13 +303,19 @@ fn write_summary(
         );
     }
     let count = |sign: Sign| diff.jobs.iter().filter(|change| change.sign == sign).count();
-    writeln!(
-        out,
-        "{HEAD}Plan{HEAD:#}: {} to add, {} to change, {} to remove; {} touched (generation {before} \
-         to {after}).",
+    let replaced = match count(Sign::Replaced) {
+        0 => String::new(),
+        replaced => format!("{} to end and begin anew, ", grouped(replaced)),
+    };
+    let text = format!(
+        "Plan: {} to add, {} to change, {replaced}{} to remove; {} touched (generation {before} to \
+         {after}).",
         plural(count(Sign::Added), "job"),
-        count(Sign::Changed),
-        count(Sign::Removed),
+        grouped(count(Sign::Changed)),
+        grouped(count(Sign::Removed)),
         plural(draft.touched().len(), "device"),
-    )
+    );
+    let text = wrapped(&text, 2).join("\n");
+    let text = text.trim_start();
+    writeln!(out, "{HEAD}Plan{HEAD:#}{}", text.strip_prefix("Plan").unwrap_or(text))
 }

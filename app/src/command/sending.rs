@@ -14,8 +14,8 @@ use store::Folder;
 use super::Output;
 use super::agent::policy;
 use super::ca::CaFolder;
-use super::plan::write_changes;
 use super::verify::answer;
+use crate::changes::write_changes;
 use crate::ending::{Ended, Stop};
 use crate::evidence::Extent;
 use crate::span::Span;
@@ -38,6 +38,9 @@ pub(crate) struct Sending {
     /// proved of what it holds
     #[arg(long, value_name = "DEVICE")]
     without: Vec<Name>,
+    /// Show every change, however many there are
+    #[arg(long, short = 'v')]
+    all: bool,
     #[command(flatten)]
     ca: CaFolder,
     #[command(flatten)]
@@ -121,7 +124,7 @@ impl Sending {
         let generation = control.journal().state().ledger().generation();
         if format == Format::Text {
             let next = &committed.draft.next;
-            write_changes(&plan::diff(committed.draft.ledger(), &next.plan), out)?;
+            write_changes(&plan::diff(committed.draft.ledger(), &next.plan), self.all, out)?;
             let extent = Extent::of(&next.plan.owners(), committed.cleared.artifacts());
             extent.write_verdict(out, &[])?;
             write_receipts(&committed, &applied, generation, out)?;

@@ -1,13 +1,14 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use control::observed;
+use control::{Draft, observed};
 use model::{Artifact, Fleet};
 use serde::Serialize;
 use verify::Finding;
 
 use super::Output;
 use super::ca::CaFolder;
+use crate::configs::{Side, differences, statements, write_differences};
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
 use crate::evidence::{Extent, Found, Texts};
@@ -23,6 +24,7 @@ use crate::words::{self, Format, examples};
     "bulkhead verify cluster.yaml" => "judge the texts that `apply` would send",
     "bulkhead verify --held" => "judge what the simulated devices hold, by what was applied",
     "bulkhead verify --held -o json" => "the same for programs",
+    "bulkhead verify --held --diff" => "which lines they hold otherwise",
     "bulkhead verify --held --from agents" => "judge what the real devices hold now",
 ))]
 pub(crate) struct Verify {
@@ -31,6 +33,9 @@ pub(crate) struct Verify {
     /// Judge what devices hold now, not what is planned
     #[arg(long)]
     held: bool,
+    /// Show how what devices hold differs from what is in force, and nothing else
+    #[arg(long, requires = "held")]
+    diff: bool,
     /// Which devices to ask what they hold
     #[arg(long, value_name = "DEVICES", value_enum, alias = "to", default_value = "sim")]
     from: From,
@@ -67,10 +72,28 @@ impl Verify {
             (true, From::Sim) => observed(fleet, &self.state.devices(fleet))?,
             (true, From::Agents) => observed(fleet, &self.ca.agents()?.look(fleet))?,
         };
+        if self.diff {
+            return self.differ(&draft, &artifacts, out);
+        }
         let owners = draft.next.plan.owners();
         let findings = verify::findings(fleet, &owners, &artifacts);
         let extent = Extent::of(&owners, &artifacts);
         answer(fleet, &artifacts, &extent, &findings, self.output.format, out)
+    }
+}
+
+impl Verify {
+    /// A real device says what it holds in its own order.
+    fn differ(&self, draft: &Draft, held: &[Artifact], out: &mut dyn Write) -> Result<Ended, Stop> {
+        let (fleet, desired) = (&draft.intent.fleet, render::all(&draft.next.plan));
+        let before = Side { what: "in force", fleet, artifacts: &desired };
+        let after = Side { what: "held", fleet, artifacts: held };
+        let differing = match self.from {
+            From::Sim => differences(&before, &after),
+            From::Agents => statements(&before, &after),
+        };
+        write_differences(&differing, self.output.format, out)?;
+        Ok(if differing.is_empty() { Ended::Done } else { Ended::Found })
     }
 }
 

@@ -6,8 +6,10 @@
     reason = "each test file is a program of its own and uses a part; a desk that breaks ends the test"
 )]
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -57,6 +59,20 @@ impl Desk {
         }
     }
 
+    /// Every file below a folder, by its path there.
+    pub(crate) fn files(&self, folder: &str) -> BTreeMap<PathBuf, String> {
+        files(&self.path(folder))
+    }
+
+    /// Nobody may write below a folder any more.
+    pub(crate) fn lock(&self, folder: &str) {
+        for path in self.files(folder).into_keys() {
+            let file = self.path(folder).join(path);
+            fs::set_permissions(&file, Permissions::from_mode(0o444)).unwrap();
+        }
+        fs::set_permissions(self.path(folder), Permissions::from_mode(0o555)).unwrap();
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Answer {
         self.run_with(arguments, "")
     }
@@ -82,6 +98,21 @@ impl Desk {
             .stderr(Stdio::piped());
         command
     }
+}
+
+/// Every file below a folder, by its path there.
+pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = PathBuf::from(path.file_name().unwrap());
+        if path.is_dir() {
+            found.extend(files(&path).into_iter().map(|(below, text)| (name.join(below), text)));
+        } else {
+            found.insert(name, fs::read_to_string(&path).unwrap());
+        }
+    }
+    found
 }
 
 impl Drop for Desk {
