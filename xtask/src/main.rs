@@ -23,7 +23,8 @@ const USAGE: &str = "\
 usage: cargo xtask <chore>
 
   setup                              install what the checks need; does nothing the second time
-  test                               every check of this repository, in order
+  test                               every check of this repository, in order; where CI is `true`, a test
+                                     that was skipped, as those are that find no root, counts as failed
   fuzz [--target T] [--seconds N]    feed the parsers what nobody would write; all of them, and
                                      60 seconds each, unless told otherwise
   object [--check]                   compile the packet program; or only compare it with what is kept

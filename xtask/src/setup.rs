@@ -14,7 +14,7 @@ struct Need {
     as_root: bool,
 }
 
-const NEEDS: [Need; 13] = [
+const NEEDS: [Need; 14] = [
     Need {
         what: "rustfmt",
         why: "for the check of the formatting",
@@ -27,6 +27,13 @@ const NEEDS: [Need; 13] = [
         why: "for the lints",
         seen_by: &["cargo", "clippy", "--version"],
         install: &[&["rustup", "component", "add", "clippy"]],
+        as_root: false,
+    },
+    Need {
+        what: "nextest",
+        why: "for running tests side by side, and their report",
+        seen_by: &["cargo", "nextest", "--version"],
+        install: &[&["cargo", "install", "--quiet", "--locked", "cargo-nextest@0.9.143"]],
         as_root: false,
     },
     Need {

@@ -1,6 +1,7 @@
 //! Commands of other programs, run at the root of the repository.
 
 use std::env;
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -8,16 +9,29 @@ use crate::Failure;
 
 /// Runs a command line and shows what it prints.
 pub(crate) fn run(line: &[&str]) -> Result<(), Failure> {
-    let status = command(line)?
-        .status()
-        .map_err(|cause| Failure::Broken(format!("cannot run {}: {cause}", line.join(" "))))?;
+    let status = command(line)?.status().map_err(not_run(line))?;
     if status.success() { Ok(()) } else { Err(Failure::Found) }
+}
+
+/// Runs a command line and shows what it prints only if it fails.
+pub(crate) fn run_unseen(line: &[&str]) -> Result<(), Failure> {
+    let output = command(line)?.output().map_err(not_run(line))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    eprint!("{}", String::from_utf8_lossy(&said));
+    Err(Failure::Found)
 }
 
 /// What a command prints, or nothing if there is no such program or it fails.
 pub(crate) fn output(line: &[&str]) -> Option<String> {
     let output = command(line).ok()?.stderr(Stdio::null()).output().ok()?;
     if output.status.success() { String::from_utf8(output.stdout).ok() } else { None }
+}
+
+fn not_run(line: &[&str]) -> impl FnOnce(io::Error) -> Failure {
+    move |cause| Failure::Broken(format!("cannot run {}: {cause}", line.join(" ")))
 }
 
 /// A command line, ready to run.

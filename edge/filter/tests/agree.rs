@@ -212,7 +212,7 @@ fn loaded<T>(program: Result<T, filter::Fault>) -> Option<T> {
     match program {
         Ok(program) => Some(program),
         Err(fault @ filter::Fault::Privilege { .. }) => {
-            eprintln!("not compared with the kernel: {fault}");
+            eprintln!("skipped, as the kernel cannot be asked: {fault}");
             None
         }
         Err(fault) => panic!("{fault}: {:?}", std::error::Error::source(&fault)),
