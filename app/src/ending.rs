@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
+use bulkhead_agent::chain;
 use control::{JournalError, NoDraft};
 use intent::Key;
 use serde::Serialize;
@@ -203,16 +204,4 @@ fn remedy(error: &(dyn Error + 'static)) -> Option<String> {
         next = error.source();
     }
     None
-}
-
-/// Each error says only its own part, so the chain is a sentence.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }

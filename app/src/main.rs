@@ -13,7 +13,6 @@ mod ending;
 mod evidence;
 mod outlet;
 mod runtime;
-mod span;
 mod standing;
 mod state;
 mod words;

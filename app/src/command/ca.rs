@@ -119,7 +119,7 @@ impl Enroll {
         let days = GOOD_FOR.as_secs() / 86_400;
         writeln!(out, "{GOOD}Enrolled{GOOD:#}: {NAME}{node}{NAME:#}, for {days} days.")?;
         writeln!(out, "{DIM}Bring {folder} to it, and start its agent there:")?;
-        writeln!(out, "  bulkhead agent --listen {address} --identity {folder}{DIM:#}")?;
+        writeln!(out, "  bulkhead-agent --listen {address} --identity {folder}{DIM:#}")?;
         Ok(Ended::Done)
     }
 }

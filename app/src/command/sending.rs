@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use agent::Reached;
 use apply::{Applied, Devices, Gate, OnDrift, Outcome, Receipt, Terms};
+use bulkhead_agent::Span;
 use clap::{Args, ValueEnum};
 use control::{Committed, Control, Hurry, Request, Stopped};
 use model::{Dialect, Fleet, Generation, Name};
@@ -18,7 +19,6 @@ use super::verify::answer;
 use crate::changes::write_changes;
 use crate::ending::{Ended, Stop};
 use crate::evidence::Extent;
-use crate::span::Span;
 use crate::state::{State, now};
 use crate::words::{self, BAD, DIM, Format, GOOD, NAME, NOTE, Table, cell, painted, plural, some};
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use agent::{Event, Fleet, Reached, TalkError};
 use apply::Devices as _;
+use bulkhead_agent::Span;
 use clap::Args;
 use control::Journal;
 use model::Name;
@@ -23,7 +24,6 @@ use super::ca::CaFolder;
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
 use crate::is_broken_pipe;
-use crate::span::Span;
 use crate::state::{State, now};
 use crate::words::{DIM, Format, GOOD, HEAD, NOTE, aside, examples, plural};
 use post::Post;

@@ -42,7 +42,7 @@ fn systemd_takes_every_line_of_the_unit() {
     let folder = std::env::temp_dir().join(format!("unit-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     // The program is not installed where the unit expects it, and that is not asked here.
-    let unit = UNIT.replace("/usr/bin/bulkhead", env!("CARGO_BIN_EXE_bulkhead"));
+    let unit = UNIT.replace("/usr/bin/bulkhead-agent", env!("CARGO_BIN_EXE_bulkhead"));
     let file = folder.join("bulkhead-agent.service");
     fs::write(&file, unit).unwrap();
     let analyze = |arguments: &[&str]| {

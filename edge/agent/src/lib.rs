@@ -5,29 +5,40 @@
 //!
 //! An [`Agent`] stands beside one node and works on it, one thing after the other. A [`Fleet`] is
 //! all of them as the controller sees them. An [`Authority`] says who is who.
+//! The last two are the feature `controller`, which the program for nodes does not have.
+
+#![cfg_attr(not(feature = "controller"), allow(dead_code, reason = "the other end calls it"))]
 
 mod address;
+#[cfg(feature = "controller")]
 mod authority;
 mod files;
+#[cfg(feature = "controller")]
 mod fleet;
 mod identity;
 mod keeper;
+#[cfg(feature = "controller")]
 mod line;
 mod memory;
 mod message;
 mod probe;
 mod record;
+#[cfg(feature = "controller")]
 mod rehearse;
 mod serve;
 
 pub use address::{Address, Listener, NotAnAddress};
+#[cfg(feature = "controller")]
 pub use authority::{Authority, AuthorityError, GOOD_FOR, Rotated, Turn};
+#[cfg(feature = "controller")]
 pub use fleet::{Event, Fate, Fleet, FleetError, Reached, Seen, SurveyError};
 pub use identity::{CONTROLLER, Identity, IdentityError};
 pub use keeper::{Changes, Terms};
+#[cfg(feature = "controller")]
 pub use line::TalkError;
 pub use memory::{Memory, MemoryChanges, MemoryNode};
 pub use message::{Counters, Differing, Holding, News, Status};
 pub use probe::{Ask, Dropped, Family, Station, Way};
+#[cfg(feature = "controller")]
 pub use rehearse::{Rehearsal, RehearseError, rehearse};
 pub use serve::{Agent, AgentError, serve};

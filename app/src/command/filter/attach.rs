@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use bulkhead_agent::Span;
 use clap::Args;
 use filter::{Fault, Kernel, Mode, Settings, interface_index};
 use model::Rate;
@@ -12,7 +13,6 @@ use serde::Serialize;
 use super::policy::{Policy, Size, Terms};
 use super::{Output, Place};
 use crate::ending::{Ended, Stop};
-use crate::span::Span;
 use crate::words::{self, DIM, Format, GOOD, NAME, NOTE, Table, cell, examples, painted, plural};
 
 /// Put the filter at uplinks and ports: at all of them, or at none

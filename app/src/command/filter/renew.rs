@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::os::fd::AsFd as _;
 
+use bulkhead_agent::Span;
 use clap::Args;
 use filter::Kernel;
 use nix::errno::Errno;
@@ -12,7 +13,6 @@ use nix::sys::signalfd::SignalFd;
 
 use super::Place;
 use crate::ending::{Ended, Stop};
-use crate::span::Span;
 use crate::words::{GOOD, NOTE, examples};
 
 /// Keep the gate open for so long from now on

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 /// A time with its unit: `800ms`, `30s`, `15m`, `24h`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Span(pub(crate) Duration);
+pub struct Span(pub Duration);
 
 /// The text is no such time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("a time is a whole number with its unit, from 100ms to 720h: ms, s, m or h")]
-pub(crate) struct NotASpan;
+pub struct NotASpan;
 
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
 const SHORTEST_MS: u64 = 100;
