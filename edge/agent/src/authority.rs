@@ -228,14 +228,7 @@ impl Authority {
 
     fn make_signer(&self) -> Result<Signer> {
         let key = KeyPair::generate()?;
-        let mut params = self.params(AUTHORITY_GOOD_FOR);
-        params.distinguished_name.push(DnType::CommonName, "authority");
-        // Two authorities stand side by side during a rotation: their names must differ.
-        let id = params.key_identifier(&key);
-        let id: String = id.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        params.distinguished_name.push(DnType::OrganizationalUnitName, id);
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let params = self.authority_params(&key);
         let pem = params.self_signed(&key)?.pem();
         self.put(&self.key_file(), &key.serialize_pem())?;
         self.put(&self.folder.join("authority.pem"), &pem)?;
@@ -248,7 +241,20 @@ impl Authority {
             fs::read_to_string(&file).map_err(unusable(&file))
         };
         let (pem, key) = (text("authority.pem")?, KeyPair::from_pem(&text("authority.key")?)?);
-        Ok(Signer { issuer: Issuer::from_ca_cert_pem(&pem, key)?, pem })
+        Ok(Signer { issuer: Issuer::new(self.authority_params(&key), key), pem })
+    }
+
+    /// Whoever signs is known by its key alone, so its certificate need not be read to sign again.
+    fn authority_params(&self, key: &KeyPair) -> CertificateParams {
+        let mut params = self.params(AUTHORITY_GOOD_FOR);
+        params.distinguished_name.push(DnType::CommonName, "authority");
+        // Two authorities stand side by side during a rotation: their names must differ.
+        let id = params.key_identifier(key);
+        let id: String = id.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        params.distinguished_name.push(DnType::OrganizationalUnitName, id);
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params
     }
 
     /// Makes a key and a certificate and puts them where they belong.

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use model::Name;
 use rustls::client::Resumption;
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{ParsedCertificate, VerifierBuilderError, WebPkiClientVerifier};
@@ -174,7 +174,7 @@ pub(crate) fn is_named(certificate: &CertificateDer<'_>, name: &str) -> Result<(
 }
 
 fn provider() -> Arc<CryptoProvider> {
-    Arc::new(aws_lc_rs::default_provider())
+    Arc::new(ring::default_provider())
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
