@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle, options};
+use granit_parser::{Event, Marker, Parser, ScalarStyle, options};
 use smol_str::SmolStr;
 
 use crate::Problem;

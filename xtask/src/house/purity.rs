@@ -50,7 +50,7 @@ const NAMES: [&str; 20] = [
 const PURE_GUESTS: [&str; 11] = [
     "serde",
     "serde_json",
-    "serde-saphyr",
+    "granit-parser",
     "roxmltree",
     "smallvec",
     "sha2",
