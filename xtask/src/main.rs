@@ -5,6 +5,8 @@
 
 mod fuzz;
 mod guest;
+#[cfg(test)]
+mod guests;
 mod hardware;
 #[cfg(test)]
 mod house;
