@@ -1,3 +1,5 @@
+//! `bulkhead get`: the documents in force.
+
 use std::io::{self, Write};
 
 use clap::Args;

@@ -1,6 +1,9 @@
+//! `bulkhead log`: whether the log is sound, and what to do when it is not.
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use bulkhead_agent::chain;
 use clap::{Args, Subcommand};
 use control::{Journal, speaks_of};
 use model::Epoch;
@@ -9,7 +12,7 @@ use store::{Envelope, Folder, Repair, RepairError, Repaired, Report, Revision, c
 
 use super::Output;
 use crate::asking::is_agreed;
-use crate::ending::{Ended, Stop, chain};
+use crate::ending::{Ended, Stop};
 use crate::state::{State, now, who};
 use crate::words::{
     self, BAD, DIM, Format, GOOD, NAME, NOTE, aside, examples, grouped, plural, wrapped,
