@@ -20,6 +20,8 @@ pub(crate) enum Ended {
     Done,
     /// Something is not, and was told.
     Found,
+    /// The world failed us, so that there is no whole answer, and that was told.
+    Broken,
 }
 
 /// Why a command stopped before its end.

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use model::{Artifact, DeviceId, Dialect, Fleet, Owners};
+use control::Passage;
+use model::{Artifact, DeviceId, Dialect, Fleet, Owners, Timestamp};
 use serde::Serialize;
 use verify::{Finding, Said};
 
+use crate::passage;
 use crate::words::{BAD, DIM, GOOD, NOTE, Table, cell, grouped, painted, plural, wrapped};
 
 /// More findings than this are for programs.
@@ -184,11 +186,42 @@ impl Extent {
         writeln!(out, "{BAD}Not proved{BAD:#}: {}.", counts.join(", "))
     }
 
+    /// The same of what devices hold: whether anybody can meet anybody there is a part of it.
+    pub(crate) fn write_verdict_held(
+        &self,
+        out: &mut dyn Write,
+        findings: &[Finding],
+        passage: &Passage,
+        now: Timestamp,
+    ) -> io::Result<()> {
+        passage::write_silent(passage, out)?;
+        if !findings.is_empty() {
+            self.write_verdict(out, findings)?;
+        } else if !passage.silent.is_empty() {
+            let silent = plural(passage.silent.len(), "device");
+            writeln!(
+                out,
+                "{BAD}Not known{BAD:#}: {silent} may hold anything. No two owners can meet by what \
+                 the others hold."
+            )?;
+        } else if let Some(closed) = passage::closed(passage, now) {
+            writeln!(out, "{NOTE}Proved apart{NOTE:#}: {}, and {closed}.", self.counted())?;
+            return passage::write_remedy(out);
+        } else {
+            self.write_proved(out)?;
+        }
+        passage::write_closed(passage, now, out)
+    }
+
     fn write_proved(&self, out: &mut dyn Write) -> io::Result<()> {
         let without = if self.consents > 0 { " without consent" } else { "" };
-        writeln!(
-            out,
-            "{GOOD}Proved{GOOD:#}: {} of {} of {} on {}; no two owners can meet{without}.",
+        let counted = self.counted();
+        writeln!(out, "{GOOD}Proved{GOOD:#}: {counted}; no two owners can meet{without}.")
+    }
+
+    fn counted(&self) -> String {
+        format!(
+            "{} of {} of {} on {}",
             plural(self.endpoints, "endpoint"),
             plural(self.jobs, "job"),
             plural(self.tenants, "tenant"),

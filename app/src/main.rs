@@ -12,8 +12,8 @@ mod documents;
 mod ending;
 mod evidence;
 mod outlet;
+mod passage;
 mod runtime;
-mod standing;
 mod state;
 mod words;
 
@@ -77,6 +77,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Found) => ExitCode::from(1),
+        Ok(Ended::Broken) => ExitCode::from(2),
         Err(stop) => stop.tell(format, &mut out),
     }
 }

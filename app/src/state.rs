@@ -46,7 +46,17 @@ impl State {
 
     /// The simulated devices.
     pub(crate) fn devices(&self, fleet: &Arc<Fleet>) -> sim::Folder {
-        sim::Folder::new(Arc::clone(fleet), self.folder.join("sim"))
+        sim::Folder::new(Arc::clone(fleet), self.simulated())
+    }
+
+    /// Whether any device is simulated.
+    pub(crate) fn has_devices(&self) -> bool {
+        self.simulated().is_dir()
+    }
+
+    /// Where the simulated devices are.
+    pub(crate) fn simulated(&self) -> PathBuf {
+        self.folder.join("sim")
     }
 }
 

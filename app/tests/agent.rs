@@ -6,8 +6,10 @@ mod desk;
 
 use std::io::{BufRead, BufReader};
 use std::process::Child;
+use std::time::{Duration, Instant};
 
 use desk::Desk;
+use serde_json::Value;
 
 const NODES: [&str; 3] = ["leaf-1", "leaf-2", "spine-1"];
 
@@ -48,14 +50,19 @@ spec: {tenant: red, endpoints: [n1/0, n2/0]}
 struct Site {
     desk: Desk,
     agents: Vec<Child>,
+    lease: &'static str,
 }
 
 impl Site {
     fn new(name: &str) -> Self {
+        Self::with_lease(name, "15m")
+    }
+
+    fn with_lease(name: &str, lease: &'static str) -> Self {
         let desk = Desk::new(name);
         desk.write("cluster.yaml", CLUSTER);
         desk.run(&["ca", "init"]).ends(0).says("Made");
-        let mut site = Self { desk, agents: Vec::new() };
+        let mut site = Self { desk, agents: Vec::new(), lease };
         for node in NODES {
             let address = site.address(node);
             site.desk.run(&["ca", "enroll", node, "--address", &address]).ends(0).says("Enrolled");
@@ -72,6 +79,7 @@ impl Site {
     fn start(&mut self, node: &str) {
         let (address, identity) = (self.address(node), format!("bulkhead-ca/nodes/{node}"));
         let arguments = ["agent", "--listen", &address, "--identity", &identity, "--rehearse"];
+        let arguments = [&arguments[..], &["--lease", self.lease]].concat();
         let mut agent = self.desk.command(&arguments).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(agent.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -118,6 +126,43 @@ fn an_agent_that_does_not_answer_keeps_everything_from_starting() {
     desk.run(&["agent", "status", "leaf-1"]).ends(0).says("not started");
     desk.run(&["agent", "status", "leaf-2"]).ends(1).says("silent");
     desk.run(&["watch", "cluster.yaml", "--once"]).ends(1).says("gone  leaf-2");
+    // Nobody can say what is not known.
+    let held = desk.run(&["verify", "--held"]).ends(2).says("silent  leaf-2: nobody answers at");
+    held.says("Not known: 2 devices may hold anything.");
+    desk.run(&["why", "n1/0", "n2/0", "--held"])
+        .ends(2)
+        .complains("what leaf-2 holds is not known");
+    desk.run(&["plan"]).ends(0).says("silent  spine-1");
+}
+
+#[test]
+fn where_leases_expired_everybody_says_that_nobody_can_meet_anybody() {
+    let site = Site::with_lease("agents-leases", "2s");
+    let desk = &site.desk;
+    desk.run(&["apply", "cluster.yaml", "--to", "agents"]).ends(0);
+    let end = Instant::now() + Duration::from_secs(60);
+    let held = ["verify", "--held", "-o", "json"];
+    let passage = loop {
+        let answer: Value = serde_json::from_str(&desk.run(&held).out).unwrap();
+        assert_eq!(answer["proved"], true, "{answer}");
+        if answer["passage"]["open"] == 0 {
+            break answer["passage"].clone();
+        }
+        assert!(Instant::now() < end, "the leases do not end: {answer}");
+    };
+    let closed = passage["closed"].as_array().unwrap().iter();
+    let closed: Vec<&Value> = closed.filter(|one| one["gate"] == "leaseOver").collect();
+    assert_eq!(closed.len(), 2, "{passage}");
+    desk.run(&held).ends(1);
+    let nobody = "nobody can meet anybody: leases expired ";
+    desk.run(&["verify", "--held"]).ends(1).says("Proved apart: ").says(nobody);
+    desk.run(&["why", "n1/0", "n2/0", "--held"]).ends(0).says(nobody);
+    desk.run(&["plan"]).ends(0).says("No changes").says(nobody);
+    let watch =
+        desk.run(&["watch", "--once"]).ends(1).says("gate  leaf-1: closed: the lease expired");
+    watch.says("nobody can meet anybody");
+    let apply = desk.run(&["apply", "--to", "agents"]).ends(0);
+    apply.says("Open again: 3 gates had closed; 3 devices hold generation 1.");
 }
 
 #[test]
@@ -138,6 +183,9 @@ fn a_trial_is_confirmed_or_goes_back() {
 fn what_is_there_already_or_not_yet_is_refused_with_a_remedy() {
     let desk = Desk::new("agents-refused");
     desk.write("cluster.yaml", CLUSTER);
+    let nobody = desk.run(&["verify", "cluster.yaml", "--held"]).ends(1);
+    nobody.complains("There are no simulated devices in bulkhead-state/sim");
+    desk.run(&["why", "n1/0", "n2/0", "cluster.yaml", "--held"]).ends(1).complains("--from agents");
     desk.run(&["agent", "status"]).ends(1).complains("`bulkhead ca init` makes one");
     desk.run(&["ca", "init"]).ends(0);
     desk.run(&["ca", "init"]).ends(1).complains("There is an authority");

@@ -164,6 +164,11 @@ impl Rotate {
 }
 
 impl CaFolder {
+    /// Whether there is an authority.
+    pub(super) fn is_there(&self) -> bool {
+        self.folder.is_dir()
+    }
+
     /// The agents that this authority knows.
     pub(super) fn agents(&self) -> Result<Fleet, Stop> {
         Fleet::open(&self.folder, runtime::handle()?).map_err(|error| match error {

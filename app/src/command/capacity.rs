@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use clap::Args;
+use control::Placed;
 use plan::place::{Capacities, PodLine, Split, TenantLine};
 use serde::Serialize;
 
 use super::Output;
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
-use crate::standing::Standing;
 use crate::state::State;
 use crate::words::{
     self, Cell, DIM, Format, HEAD, NAME, Table, cell, examples, grouped, number, painted, plural,
@@ -57,14 +57,14 @@ const SPLIT: [&str; 7] = ["gpus", "used", "resting", "unusable", "stranded", "fr
 impl Capacity {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let (intent, ledger) = self.documents.asked(&self.state)?;
-        let standing = Standing::new(intent, &ledger)?;
-        let waiting = standing.waiting.iter().map(|(job, refusal)| Waiting {
+        let placed = Placed::new(intent, &ledger).map_err(Stop::plan)?;
+        let waiting = placed.waiting.iter().map(|(job, refusal)| Waiting {
             job: job.to_string(),
             code: refusal.code(),
             why: refusal.to_string(),
         });
         let answer =
-            Answer { capacities: standing.ground().capacities(), waiting: waiting.collect() };
+            Answer { capacities: placed.ground().capacities(), waiting: waiting.collect() };
         match self.output.format {
             Format::Text => answer.write(out)?,
             format => words::data(out, format, &answer)?,

@@ -1,6 +1,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use control::Placed;
 use plan::Refusal;
 use plan::place::{Defrag as Way, Move, Spot};
 use serde::Serialize;
@@ -10,7 +11,6 @@ use super::place::spot::SpotView;
 use super::place::wanted::Wanted;
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
-use crate::standing::Standing;
 use crate::state::State;
 use crate::words::{self, DIM, Format, HEAD, NAME, examples, plural};
 
@@ -55,17 +55,17 @@ impl Defrag {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let (intent, ledger) = self.documents.asked(&self.state)?;
         let job = self.wanted.job(&intent)?;
-        let standing = Standing::new(intent, &ledger)?;
-        let ground = standing.ground();
-        let way = match standing.spot(&job.name) {
+        let placed = Placed::new(intent, &ledger).map_err(Stop::plan)?;
+        let ground = placed.ground();
+        let way = match placed.spot(&job.name) {
             Some(spot) => Way { moves: Vec::new(), spot },
             None => {
                 let ask = ground.ask(&job).map_err(|refusal| Stop::plan(vec![refusal]))?;
-                let asks = standing.asks().collect();
+                let asks = placed.asks().collect();
                 ground.defrag(&ask, &asks).map_err(|why| no_way(&why))?
             }
         };
-        let answer = Answer::of(job.name.to_string(), &way, &standing);
+        let answer = Answer::of(job.name.to_string(), &way, &placed);
         match self.output.format {
             Format::Text => answer.write(out)?,
             format => words::data(out, format, &answer)?,
@@ -85,8 +85,8 @@ fn no_way(why: &Refusal) -> Stop {
 }
 
 impl Answer {
-    fn of(job: String, way: &Way, standing: &Standing) -> Self {
-        let view = |spot: &Spot| SpotView::of(standing.ground(), &standing.intent.fleet, spot);
+    fn of(job: String, way: &Way, placed: &Placed) -> Self {
+        let view = |spot: &Spot| SpotView::of(placed.ground(), &placed.intent.fleet, spot);
         let moved = |one: &Move| MoveView {
             job: one.job.to_string(),
             gpus: one.gpus,

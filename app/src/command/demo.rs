@@ -198,7 +198,7 @@ impl<'o> Stage<'o> {
         let fabric = &mut self.fabric;
         let applied = self.control.send(&committed, &again, &terms, &without, fabric, now())?;
         let generation = self.control.journal().state().ledger().generation();
-        write_receipts(&committed, &applied, generation, self.out)?;
+        write_receipts(&committed, &applied, 0, generation, self.out)?;
         self.draft = self.control.journal().in_force().map_err(Stop::no_draft)?;
         Ok(())
     }

@@ -14,6 +14,7 @@ mod get;
 mod history;
 mod lab;
 mod log;
+mod observing;
 mod place;
 mod plan;
 mod read;

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use clap::Args;
+use control::Placed;
 use model::{Fleet, Job, JobName, NodeId, mig_profiles};
 use plan::place::{Explained, Preemption, Spot, Step, Tried, Victim};
 use render::MigInstance;
@@ -13,7 +14,6 @@ pub(super) mod wanted;
 use super::Output;
 use crate::documents::Documents;
 use crate::ending::{Ended, Refusal, Stop};
-use crate::standing::Standing;
 use crate::state::State;
 use crate::words::{
     self, BAD, DIM, Format, GOOD, HEAD, NAME, NOTE, Table, cell, examples, number, painted, plural,
@@ -88,10 +88,10 @@ impl Place {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let (intent, ledger) = self.documents.asked(&self.state)?;
         let job = self.wanted.job(&intent)?;
-        let standing = Standing::new(intent, &ledger)?;
-        let ground = standing.ground();
-        let view = |spot| SpotView::of(ground, &standing.intent.fleet, spot);
-        if let Some(spot) = standing.spot(&job.name) {
+        let placed = Placed::new(intent, &ledger).map_err(Stop::plan)?;
+        let ground = placed.ground();
+        let view = |spot| SpotView::of(ground, &placed.intent.fleet, spot);
+        if let Some(spot) = placed.spot(&job.name) {
             let held = ledger.jobs().contains_key(&job.name);
             let answer = Answer::new(job.name.to_string(), held, Some(view(&spot)));
             self.write(&answer, out)?;
@@ -102,20 +102,20 @@ impl Place {
         answer.explained = self.explain.then(|| ground.explain(&ask).into());
         match ground.preempt(&ask) {
             Ok(Preemption { spot, .. }) if self.mig_parted => {
-                write_mig_parted(&standing.intent.fleet, &spot, out)?;
+                write_mig_parted(&placed.intent.fleet, &spot, out)?;
                 Ok(Ended::Done)
             }
             Ok(Preemption { spot, victims }) => {
                 answer.place = Some(view(&spot));
                 answer.stops = victims.iter().map(Stopped::of).collect();
                 self.write(&answer, out)?;
-                self.tell_waiting(&standing, &job);
+                self.tell_waiting(&placed, &job);
                 Ok(Ended::Done)
             }
             Err(refusal) if self.output.format == Format::Text => {
                 self.write(&answer, out)?;
                 out.flush()?;
-                self.tell_waiting(&standing, &job);
+                self.tell_waiting(&placed, &job);
                 Err(Stop::plan(vec![refusal]))
             }
             Err(refusal) => {
@@ -134,8 +134,8 @@ impl Place {
     }
 
     /// A job that waits holds nothing, so others may get what it hopes for.
-    fn tell_waiting(&self, standing: &Standing, but: &Job) {
-        let waiting = standing.waiting.iter().map(|(job, _)| job);
+    fn tell_waiting(&self, placed: &Placed, but: &Job) {
+        let waiting = placed.waiting.iter().map(|(job, _)| job);
         let others: Vec<&JobName> = waiting.filter(|job| **job != but.name).collect();
         if self.output.format == Format::Text && !others.is_empty() {
             let waiting = plural(others.len(), "other job");

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use control::{Draft, Journal, Kept, NoDraft};
-use model::Name;
-use observe::Holds;
+use control::{Draft, Journal, Kept, NoDraft, Passage};
+use model::{Artifact, Name};
 use plan::{Coverage, Diff, Report, Sign};
 use serde::Serialize;
 use store::Folder;
 
 use super::Output;
+use super::observing::{Answered, Observing};
 use super::render::{Unwritable, no_device};
 use super::verify::answer;
 use crate::changes::write_changes;
@@ -19,7 +19,8 @@ use crate::configs::{Side, differences, write_differences};
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
 use crate::evidence::Extent;
-use crate::state::State;
+use crate::passage;
+use crate::state::{State, now};
 use crate::words::{
     self, DIM, Format, GOOD, HEAD, NAME, NOTE, Table, aside, cell, examples, grouped, painted,
     plural, some, wrapped,
@@ -54,6 +55,8 @@ pub(crate) struct Plan {
     #[arg(long, short = 'v')]
     all: bool,
     #[command(flatten)]
+    observing: Observing,
+    #[command(flatten)]
     state: State,
     #[command(flatten)]
     pub(super) output: Output,
@@ -64,6 +67,8 @@ struct Answer<'a, P: Serialize> {
     changes: &'a Diff,
     touched: Vec<Name>,
     stale: Vec<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passage: Option<Passage>,
     report: &'a Report,
     plan: P,
 }
@@ -82,9 +87,15 @@ impl Plan {
         {
             return Ok(Ended::Found);
         }
-        let stale = stale(&draft, &self.state)?;
+        let answered = self.observing.ask_those_there(&draft, &self.state)?;
+        let stale = answered.as_ref().map(|answered| stale(&draft, answered)).unwrap_or_default();
+        let passage = answered.map(|answered| answered.passage);
         if self.output.format == Format::Text {
             write(&draft, &stale, self.all, out)?;
+            if let Some(passage) = &passage {
+                passage::write_silent(passage, out)?;
+                passage::write_closed(passage, now(), out)?;
+            }
             if let Some(path) = &self.out {
                 writeln!(
                     out,
@@ -98,6 +109,7 @@ impl Plan {
                 changes: &plan::diff(draft.ledger(), &draft.next.plan),
                 touched: draft.touched().into_iter().collect(),
                 stale,
+                passage,
                 report: &draft.next.report,
                 plan: plan::view(&draft.next.plan),
             };
@@ -159,7 +171,7 @@ impl Plan {
                 let extent = Extent::of(&unproved.owners, &unproved.artifacts);
                 let (fleet, findings) = (&draft.intent.fleet, &unproved.findings);
                 let format = self.output.format;
-                return answer(fleet, &unproved.artifacts, &extent, findings, format, out);
+                return answer(fleet, &unproved.artifacts, &extent, findings, None, format, out);
             }
         };
         let kept = Kept::new(draft, journal.outcome(draft, &proof)?);
@@ -172,17 +184,20 @@ impl Plan {
 
 /// The devices that were sent something and hold another text than the documents ask for: because
 /// a job changed, or the fleet, or a rate, or because somebody else wrote there.
-fn stale(draft: &Draft, state: &State) -> Result<Vec<Name>, Stop> {
+fn stale(draft: &Draft, answered: &Answered) -> Vec<Name> {
     let fleet = &draft.intent.fleet;
-    let devices = state.devices(fleet);
-    let mut stale = BTreeSet::new();
-    for artifact in render::all(&draft.next.plan) {
-        let held = devices.held(artifact.device, artifact.dialect)?;
-        if held.is_some_and(|held| held.text != artifact.text()) {
-            stale.insert(fleet.device_name(artifact.device).clone());
-        }
-    }
-    Ok(stale.into_iter().collect())
+    let key = |artifact: &Artifact| (artifact.device, artifact.dialect);
+    let held: BTreeMap<_, &Artifact> =
+        answered.artifacts.iter().map(|artifact| (key(artifact), artifact)).collect();
+    let planned = render::all(&draft.next.plan);
+    let differs = |artifact: &&Artifact| {
+        let held = held.get(&key(artifact));
+        held.is_some_and(|held| {
+            !answered.from.is_same(artifact.dialect, &artifact.text(), &held.text())
+        })
+    };
+    let stale = planned.iter().filter(differs).map(|artifact| fleet.device_name(artifact.device));
+    stale.cloned().collect::<BTreeSet<Name>>().into_iter().collect()
 }
 
 /// What changes, where packets are judged, what waits, and a summary.

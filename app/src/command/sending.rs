@@ -15,6 +15,7 @@ use store::Folder;
 use super::Output;
 use super::agent::policy;
 use super::ca::CaFolder;
+use super::observing::says_the_same;
 use super::verify::answer;
 use crate::changes::write_changes;
 use crate::ending::{Ended, Stop};
@@ -89,6 +90,15 @@ struct ReceiptView<'a> {
     problem: Option<String>,
 }
 
+/// How agents were before they were sent anything.
+#[derive(Default)]
+struct Before {
+    /// How many gates were closed.
+    closed: usize,
+    /// What agents do on drift from now on, if one did something else.
+    on_drift: Option<OnDrift>,
+}
+
 impl Sending {
     /// Takes a request, sends what is due because of it, and tells how it went.
     pub(super) fn run(
@@ -107,16 +117,16 @@ impl Sending {
                 words::aside(format_args!("{BAD}Nothing was sent.{BAD:#}"));
                 let extent = Extent::of(&unproved.owners, &unproved.artifacts);
                 let (fleet, findings) = (&draft.intent.fleet, &unproved.findings);
-                return answer(fleet, &unproved.artifacts, &extent, findings, format, out);
+                return answer(fleet, &unproved.artifacts, &extent, findings, None, format, out);
             }
         };
         let without = self.left_out(&committed)?;
-        let (applied, told) = match self.to {
+        let (applied, before) = match self.to {
             To::Sim => {
                 let mut devices = self.state.devices(&committed.draft.intent.fleet);
                 let is_same = |_, desired: &str, held: &str| desired == held;
                 let again = control.differing(&committed.cleared, &devices, is_same);
-                (self.send(control, &committed, &again, &without, &mut devices)?, None)
+                (self.send(control, &committed, &again, &without, &mut devices)?, Before::default())
             }
             To::Agents => self.send_to_agents(control, &committed, &without)?,
         };
@@ -127,8 +137,8 @@ impl Sending {
             write_changes(&plan::diff(committed.draft.ledger(), &next.plan), self.all, out)?;
             let extent = Extent::of(&next.plan.owners(), committed.cleared.artifacts());
             extent.write_verdict(out, &[])?;
-            write_receipts(&committed, &applied, generation, out)?;
-            self.write_remarks(&applied, told, out)?;
+            write_receipts(&committed, &applied, before.closed, generation, out)?;
+            self.write_remarks(&applied, &before, out)?;
         } else {
             let fleet = &committed.draft.intent.fleet;
             let answer = Answer {
@@ -221,17 +231,20 @@ impl Sending {
         control: &mut Control<Folder>,
         committed: &Committed,
         without: &BTreeSet<Name>,
-    ) -> Result<(Applied, Option<OnDrift>), Stop> {
+    ) -> Result<(Applied, Before), Stop> {
         let fleet = &committed.draft.intent.fleet;
         let agents = self.ca.agents()?;
         let on_drift: OnDrift = self.on_drift.into();
         let statuses = agents.statuses();
         let seen = agents.look(fleet);
         let mut again = control.differing(&committed.cleared, &seen, says_the_same);
-        let mut does_otherwise = false;
+        let mut before = Before::default();
         for (name, status) in &statuses {
             let Ok(status) = status else { continue };
-            does_otherwise |= status.on_drift != on_drift;
+            before.closed += usize::from(!matches!(status.gate, Gate::Open | Gate::Empty));
+            if status.on_drift != on_drift {
+                before.on_drift = Some(on_drift);
+            }
             if status.on_drift != on_drift
                 || status.gate != Gate::Open
                 || self.confirm_within.is_some()
@@ -241,13 +254,13 @@ impl Sending {
         }
         let mut devices = Reached { fleet, agents: &agents };
         let applied = self.send(control, committed, &again, without, &mut devices)?;
-        Ok((applied, does_otherwise.then_some(on_drift)))
+        Ok((applied, before))
     }
 
     fn write_remarks(
         &self,
         applied: &Applied,
-        told: Option<OnDrift>,
+        before: &Before,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         if !self.without.is_empty() {
@@ -268,7 +281,7 @@ impl Sending {
                  and apply again, or leave one out with `--without DEVICE`."
             );
         }
-        if let Some(on_drift) = told {
+        if let Some(on_drift) = before.on_drift {
             let policy = policy(on_drift);
             writeln!(out, "{NOTE}On drift{NOTE:#}: agents {policy} from now on.")?;
         }
@@ -301,15 +314,11 @@ impl From<Policy> for OnDrift {
     }
 }
 
-/// A real device says what it holds in its own order.
-fn says_the_same(dialect: Dialect, desired: &str, held: &str) -> bool {
-    read::differences(dialect, desired, held).is_empty()
-}
-
 /// What changed on which device, what failed, and whether all is in force.
 pub(super) fn write_receipts(
     committed: &Committed,
     applied: &Applied,
+    closed: usize,
     generation: Generation,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -348,7 +357,13 @@ pub(super) fn write_receipts(
             "{NOTE}Not in force{NOTE:#}: {failed} without generation {generation}."
         );
     }
-    if changed.is_empty() {
+    if changed.is_empty() && closed > 0 {
+        let gates = plural(closed, "gate");
+        writeln!(
+            out,
+            "{GOOD}Open again{GOOD:#}: {gates} had closed; {devices} hold generation {generation}."
+        )
+    } else if changed.is_empty() {
         writeln!(out, "{GOOD}Nothing to do{GOOD:#}: {devices} hold generation {generation}.")
     } else {
         writeln!(out, "{GOOD}In force{GOOD:#}: {devices} hold generation {generation}.")

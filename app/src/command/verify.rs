@@ -1,31 +1,34 @@
 use std::io::Write;
 
-use clap::{Args, ValueEnum};
-use control::{Draft, observed};
+use clap::Args;
+use control::{Draft, Passage};
 use model::{Artifact, Fleet};
 use serde::Serialize;
 use verify::Finding;
 
 use super::Output;
-use super::ca::CaFolder;
+use super::observing::{Answered, From, Observing};
 use crate::configs::{Side, differences, statements, write_differences};
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
 use crate::evidence::{Extent, Found, Texts};
-use crate::state::State;
+use crate::passage;
+use crate::state::{State, now};
 use crate::words::{self, Format, examples};
 
 /// Prove that nobody can meet who must not, and that all can who must
 ///
 /// The texts are read back line by line and joined into what packets could do. What is not as it
 /// must be is told with one pair of endpoints and the lines that say so; the exit code is then 1.
+/// Of what devices hold, it also says whether packets pass there at all: where a gate is closed,
+/// nobody can meet anybody (exit code 1), and of a device that does not answer nothing is known (2).
 #[derive(Args)]
 #[command(after_help = examples!(
     "bulkhead verify cluster.yaml" => "judge the texts that `apply` would send",
-    "bulkhead verify --held" => "judge what the simulated devices hold, by what was applied",
+    "bulkhead verify --held" => "judge what the devices hold, by what was applied",
     "bulkhead verify --held -o json" => "the same for programs",
     "bulkhead verify --held --diff" => "which lines they hold otherwise",
-    "bulkhead verify --held --from agents" => "judge what the real devices hold now",
+    "bulkhead verify --held --from agents" => "ask real devices, through their agents",
 ))]
 pub(crate) struct Verify {
     #[command(flatten)]
@@ -36,87 +39,105 @@ pub(crate) struct Verify {
     /// Show how what devices hold differs from what is in force, and nothing else
     #[arg(long, requires = "held")]
     diff: bool,
-    /// Which devices to ask what they hold
-    #[arg(long, value_name = "DEVICES", value_enum, alias = "to", default_value = "sim")]
-    from: From,
     #[command(flatten)]
-    ca: CaFolder,
+    observing: Observing,
     #[command(flatten)]
     state: State,
     #[command(flatten)]
     pub(super) output: Output,
 }
 
-/// Whom to ask.
-#[derive(Clone, Copy, ValueEnum)]
-enum From {
-    /// The simulated devices below the state folder
-    Sim,
-    /// Real devices, each through its agent
-    Agents,
-}
-
 #[derive(Serialize)]
-struct Answer {
+struct Answer<'a> {
     proved: bool,
     extent: Extent,
     findings: Vec<Found>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passage: Option<&'a Passage>,
 }
 
 impl Verify {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let draft = self.documents.draft(&self.state)?;
-        let fleet = &draft.intent.fleet;
-        let artifacts = match (self.held, self.from) {
-            (false, _) => render::all(&draft.next.plan),
-            (true, From::Sim) => observed(fleet, &self.state.devices(fleet))?,
-            (true, From::Agents) => observed(fleet, &self.ca.agents()?.look(fleet))?,
+        let (fleet, owners) = (&draft.intent.fleet, draft.next.plan.owners());
+        let (artifacts, passage) = if self.held {
+            let answered = self.observing.ask(&draft, &self.state)?;
+            if self.diff {
+                return self.differ(&draft, &answered, out);
+            }
+            (answered.artifacts, Some(answered.passage))
+        } else {
+            (render::all(&draft.next.plan), None)
         };
-        if self.diff {
-            return self.differ(&draft, &artifacts, out);
+        let mut findings = verify::findings(fleet, &owners, &artifacts);
+        if passage.as_ref().is_some_and(|passage| !passage.silent.is_empty()) {
+            // What is missing may be what the silent ones hold: only what two others share is sure.
+            findings.retain(|one| matches!(one, Finding::Breach(_) | Finding::LayerBreach(_)));
         }
-        let owners = draft.next.plan.owners();
-        let findings = verify::findings(fleet, &owners, &artifacts);
         let extent = Extent::of(&owners, &artifacts);
-        answer(fleet, &artifacts, &extent, &findings, self.output.format, out)
+        let (passage, format) = (passage.as_ref(), self.output.format);
+        answer(fleet, &artifacts, &extent, &findings, passage, format, out)
     }
 }
 
 impl Verify {
     /// A real device says what it holds in its own order.
-    fn differ(&self, draft: &Draft, held: &[Artifact], out: &mut dyn Write) -> Result<Ended, Stop> {
-        let (fleet, desired) = (&draft.intent.fleet, render::all(&draft.next.plan));
+    fn differ(
+        &self,
+        draft: &Draft,
+        answered: &Answered,
+        out: &mut dyn Write,
+    ) -> Result<Ended, Stop> {
+        let (fleet, silent) = (&draft.intent.fleet, &answered.passage.silent);
+        let mut desired = render::all(&draft.next.plan);
+        desired.retain(|one| silent.iter().all(|it| it.device != *fleet.device_name(one.device)));
         let before = Side { what: "in force", fleet, artifacts: &desired };
-        let after = Side { what: "held", fleet, artifacts: held };
-        let differing = match self.from {
+        let after = Side { what: "held", fleet, artifacts: &answered.artifacts };
+        let differing = match answered.from {
             From::Sim => differences(&before, &after),
             From::Agents => statements(&before, &after),
         };
         write_differences(&differing, self.output.format, out)?;
-        Ok(if differing.is_empty() { Ended::Done } else { Ended::Found })
+        passage::write_silent(&answered.passage, &mut anstream::stderr())?;
+        Ok(match differing.is_empty() {
+            false => Ended::Found,
+            true if !silent.is_empty() => Ended::Broken,
+            true => Ended::Done,
+        })
     }
 }
 
-/// Tells what was found, and the verdict.
+/// Tells what was found, and the verdict; for what devices hold, also whether packets pass there.
 pub(super) fn answer(
     fleet: &Fleet,
     artifacts: &[Artifact],
     extent: &Extent,
     findings: &[Finding],
+    passage: Option<&Passage>,
     format: Format,
     out: &mut dyn Write,
 ) -> Result<Ended, Stop> {
     let texts = Texts::of(fleet, artifacts);
+    let is_silent = passage.is_some_and(|passage| !passage.silent.is_empty());
     if format == Format::Text {
         texts.write_findings(out, findings)?;
-        extent.write_verdict(out, findings)?;
+        match passage {
+            Some(passage) => extent.write_verdict_held(out, findings, passage, now())?,
+            None => extent.write_verdict(out, findings)?,
+        }
     } else {
         let answer = Answer {
-            proved: findings.is_empty(),
+            proved: findings.is_empty() && !is_silent,
             extent: *extent,
             findings: texts.found(findings),
+            passage,
         };
         words::data(out, format, &answer)?;
     }
-    Ok(if findings.is_empty() { Ended::Done } else { Ended::Found })
+    Ok(match passage {
+        _ if !findings.is_empty() => Ended::Found,
+        Some(_) if is_silent => Ended::Broken,
+        Some(passage) if !passage.is_whole() => Ended::Found,
+        _ => Ended::Done,
+    })
 }

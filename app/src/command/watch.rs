@@ -1,8 +1,6 @@
 //! What happens on the devices, as it happens.
 
-mod concern;
 mod post;
-mod stranger;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -43,12 +41,13 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 ///
 /// Agents tell when somebody changes a device behind their backs. Each change is read and judged at
 /// once, together with what all others hold: which device, which line, which tenants and jobs it
-/// concerns, and what the agent did about it. As long as this runs, the agents' leases are renewed.
+/// concerns, and what the agent did about it. It is judged by what was applied last, also after the
+/// next `apply`. As long as this runs, the agents' leases are renewed.
 #[derive(Args)]
 #[command(after_help = examples!(
-    "bulkhead watch cluster.yaml" => "until interrupted",
-    "bulkhead watch cluster.yaml --once" => "judge what all devices hold now, and end",
-    "bulkhead watch cluster.yaml --for 10s -o json" => "one JSON object a line, for programs";
+    "bulkhead watch" => "until interrupted",
+    "bulkhead watch --once" => "judge what all devices hold now, and end",
+    "bulkhead watch --for 10s -o json" => "one JSON object a line, for programs";
     "Exit codes: 0 all was as it must be, 1 something was found, 2 broken."
 ))]
 pub(crate) struct Watch {
@@ -88,7 +87,8 @@ impl Watch {
         self.tell_unapplied(&journal)?;
         let draft = journal.in_force().map_err(Stop::no_draft)?;
         let agents = Arc::new(self.ca.agents()?);
-        let mut post = Post::new(draft, self.output.format, agents.nodes().map(|(name, _)| name));
+        let nodes = agents.nodes().map(|(name, _)| name.clone()).collect();
+        let mut post = Post::new(draft, self.output.format, nodes);
         let (tell, signs) = channel();
         listen(&agents, &tell);
         if !self.only_look {
@@ -101,7 +101,7 @@ impl Watch {
             out.flush()?;
         }
         let followed = self.follow(&mut journal, &mut post, &signs, out);
-        match followed.and_then(|()| post.write_summary(out).map_err(Stop::from)) {
+        match followed.and_then(|()| post.write_summary(now(), out).map_err(Stop::from)) {
             // Whoever watched went away; what was found was found all the same.
             Err(Stop::Broken(error)) if is_broken_pipe(&*error) => {}
             ended => ended?,

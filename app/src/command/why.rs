@@ -1,16 +1,18 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use control::{Draft, observed};
-use model::{DeviceId, Port};
+use control::{Draft, Passage, Silent};
+use model::{DeviceId, Fleet, Name, Port};
 use serde::Serialize;
 use verify::{Endpoint, Step, Verifier};
 
 use super::Output;
+use super::observing::{Answered, Observing};
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
 use crate::evidence::{Line, Texts};
-use crate::state::State;
+use crate::passage;
+use crate::state::{State, now};
 use crate::words::{self, BAD, DIM, Format, GOOD, HEAD, NOTE, examples, grouped};
 
 /// Tell why two can or cannot meet, layer by layer, with the lines that say so
@@ -18,7 +20,7 @@ use crate::words::{self, BAD, DIM, Format, GOOD, HEAD, NOTE, examples, grouped};
 #[command(after_help = examples!(
     "bulkhead why n1/0 n2/0 cluster.yaml" => "two endpoints: a node and the number of its interface",
     "bulkhead why acme/train globex/train cluster.yaml" => "two jobs: the pair that comes closest",
-    "bulkhead why n1/0 n2/0 cluster.yaml --held" => "by what the simulated devices hold now",
+    "bulkhead why n1/0 n2/0 --held" => "by what the devices hold now",
 ))]
 pub(crate) struct Why {
     /// The one: an endpoint (`node/interface`) or a job (`tenant/job`)
@@ -29,9 +31,11 @@ pub(crate) struct Why {
     other: String,
     #[command(flatten)]
     documents: Documents,
-    /// By what the simulated devices hold now, not by what is planned
+    /// By what devices hold now, not by what is planned
     #[arg(long)]
     held: bool,
+    #[command(flatten)]
+    observing: Observing,
     #[command(flatten)]
     state: State,
     #[command(flatten)]
@@ -61,6 +65,16 @@ struct Answer {
     directions: [Direction; 2],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     layers: Vec<StepView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passage: Option<Passage>,
+}
+
+/// What somebody holds is not known.
+#[derive(Debug, thiserror::Error)]
+#[error("what {device} holds is not known, and one of the two is there: {why}")]
+struct NotKnown {
+    device: Name,
+    why: String,
 }
 
 #[derive(Serialize)]
@@ -97,10 +111,12 @@ impl Why {
                 format!("`{}` and `{}` are one and the same endpoint", self.one, self.other);
             return Err(Stop::argument("same-endpoint", problem, "Name two endpoints"));
         }
-        let artifacts = if self.held {
-            observed(fleet, &self.state.devices(fleet))?
+        let (artifacts, passage) = if self.held {
+            let Answered { artifacts, passage, .. } = self.observing.ask(&draft, &self.state)?;
+            insist_on(&passage, fleet, ones.iter().chain(&others))?;
+            (artifacts, Some(passage))
         } else {
-            render::all(&draft.next.plan)
+            (render::all(&draft.next.plan), None)
         };
         let mut verifier = verify::reading(fleet, &draft.next.plan.owners(), &artifacts);
         // The verifier joins what it read when it judges.
@@ -109,7 +125,7 @@ impl Why {
         let closest = closest(&verifier, &pairs[..tried]).with_layers(&verifier);
         let texts = Texts::of(fleet, &artifacts);
         if self.output.format != Format::Text {
-            let answer = closest.answer(&draft, &texts, pairs.len(), tried);
+            let answer = Answer { passage, ..closest.answer(&draft, &texts, pairs.len(), tried) };
             words::data(out, self.output.format, &answer)?;
             return Ok(Ended::Done);
         }
@@ -117,7 +133,26 @@ impl Why {
             write_choice(pairs.len(), tried, out)?;
         }
         closest.write(&draft, &texts, out)?;
+        if let Some(passage) = &passage {
+            passage::write_closed(passage, now(), out)?;
+        }
         Ok(Ended::Done)
+    }
+}
+
+/// That every device answered where one of these is.
+fn insist_on<'a>(
+    passage: &Passage,
+    fleet: &Fleet,
+    mut spots: impl Iterator<Item = &'a Spot>,
+) -> Result<(), NotKnown> {
+    let silent = spots.find_map(|(device, _)| {
+        let name = fleet.device_name(*device);
+        passage.silent.iter().find(|silent| silent.device == *name)
+    });
+    match silent.cloned() {
+        Some(Silent { device, why }) => Err(NotKnown { device, why }),
+        None => Ok(()),
     }
 }
 
@@ -213,6 +248,7 @@ impl Pair {
             tried,
             directions: [direction(&self.there), direction(&self.back)],
             layers: self.layers.iter().map(|step| view(step, texts)).collect(),
+            passage: None,
         }
     }
 

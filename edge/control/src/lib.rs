@@ -10,18 +10,27 @@
 //! they shall and writes down which of them do. A dry run is the same calls up to the append.
 //! Killed anywhere, the next one goes on: what is due follows from the log alone.
 
+mod concern;
 mod control;
 mod draft;
 mod history;
 mod journal;
 mod kept;
+mod observation;
 mod observed;
+mod passage;
+mod placed;
 mod request;
+mod spoofed;
 
+pub use concern::Concern;
 pub use control::{Committed, Control, Hurry, Stopped};
 pub use draft::{Draft, NoDraft, Proof, Unproved};
 pub use history::{Document, Line as HistoryLine};
 pub use journal::{Journal, JournalError, Who, speaks_of};
 pub use kept::{Kept, Outcome};
-pub use observed::observed;
+pub use observation::{Judgement, Observation, SpoofedSource};
+pub use observed::{answered, observed};
+pub use passage::{Closed, Passage, Silent};
+pub use placed::Placed;
 pub use request::Request;

@@ -6,19 +6,30 @@ use observe::{Holds, Unreachable};
 /// # Errors
 /// If one does not answer.
 pub fn observed(fleet: &Fleet, devices: &dyn Holds) -> Result<Vec<Artifact>, Unreachable> {
-    let mut artifacts = Vec::new();
+    let (artifacts, silent) = answered(fleet, devices);
+    silent.into_iter().next().map_or(Ok(artifacts), Err)
+}
+
+/// The same of those that answer, and beside it who does not.
+#[must_use]
+pub fn answered(fleet: &Fleet, devices: &dyn Holds) -> (Vec<Artifact>, Vec<Unreachable>) {
+    let (mut artifacts, mut silent) = (Vec::new(), Vec::new());
     for device in fleet.devices() {
         for dialect in fleet.read_dialects(device) {
-            let Some(held) = devices.held(device, dialect)? else {
-                continue;
-            };
-            artifacts.push(Artifact {
-                device,
-                dialect,
-                generation: held.generation,
-                parts: vec![PartText { part: Part::Whole, text: held.text }],
-            });
+            match devices.held(device, dialect) {
+                Ok(None) => {}
+                Ok(Some(held)) => artifacts.push(Artifact {
+                    device,
+                    dialect,
+                    generation: held.generation,
+                    parts: vec![PartText { part: Part::Whole, text: held.text }],
+                }),
+                Err(error) => {
+                    silent.push(error);
+                    break;
+                }
+            }
         }
     }
-    Ok(artifacts)
+    (artifacts, silent)
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use apply::{Devices, Numbered, Order, Outcome, Receipt, Standing, Terms};
-use model::{Artifact, DeviceId, Dialect, Fleet, Port};
+use apply::{Devices, Gate, Numbered, Order, Outcome, Receipt, Standing, Terms};
+use model::{Artifact, DeviceId, Dialect, Fleet, Port, Timestamp};
 use observe::{Held, Holds, Unreachable};
 use wire::Mac;
 
@@ -24,6 +25,9 @@ pub struct Fabric {
     cables: Cables,
     /// Devices that nobody can talk to. They go on forwarding by what they hold.
     cut: BTreeSet<DeviceId>,
+    now: Timestamp,
+    /// How long a gate stays open without a word from the controller; for ever if there is none.
+    lease: Option<Duration>,
 }
 
 #[derive(Default)]
@@ -54,7 +58,28 @@ impl Fabric {
         let macs = fleet.interfaces().map(|(device, port, mac)| ((device, port), mac)).collect();
         let cables = fleet.cables().flat_map(|[one, other]| [(one, other), (other, one)]).collect();
         let (devices, cut) = (BTreeMap::new(), BTreeSet::new());
-        Self { fleet, devices, routes: OnceLock::new(), macs, cables, cut }
+        let (routes, now, lease) = (OnceLock::new(), Timestamp::default(), None);
+        Self { fleet, devices, routes, macs, cables, cut, now, lease }
+    }
+
+    /// The same devices, whose gates close when nobody renews them for so long.
+    #[must_use]
+    pub fn with_lease(self, lease: Duration) -> Self {
+        Self { lease: Some(lease), ..self }
+    }
+
+    /// Lets it be this time: gates close whose leases are over.
+    pub fn pass(&mut self, now: Timestamp) {
+        self.now = now;
+        for device in self.devices.values_mut() {
+            let Some(standing) = &mut device.standing else { continue };
+            let is_over = standing.lease_until.is_some_and(|until| until <= now);
+            if is_over && standing.gate == Gate::Open {
+                standing.gate = Gate::LeaseOver;
+                device.machine = OnceLock::new();
+                self.routes = OnceLock::new();
+            }
+        }
     }
 
     /// Devices that hold what these hold now.
@@ -132,6 +157,11 @@ impl Fabric {
         self.routes.get_or_init(learn)
     }
 
+    fn lease_until(&self) -> Option<Timestamp> {
+        let ms = u64::try_from(self.lease?.as_millis()).unwrap_or(u64::MAX);
+        Some(Timestamp(self.now.0.saturating_add(ms)))
+    }
+
     fn put(&mut self, device: DeviceId, dialect: Dialect, held: Held) {
         let judges_cables = self.fleet.judges_cables(device);
         let device = self.devices.entry(device).or_default();
@@ -145,6 +175,7 @@ impl Fabric {
     fn take(&mut self, order: &Order, terms: &Terms) -> Result<Outcome, Unreachable> {
         let device = order.device();
         self.reach(device)?;
+        let lease_until = self.lease_until();
         let own = self.devices.entry(device).or_default();
         let refusal = own
             .standing
@@ -153,7 +184,8 @@ impl Fabric {
         if let Some(refusal) = refusal {
             return Ok(refusal);
         }
-        let standing = steps::held(own.standing.as_ref(), order, terms);
+        let standing = Standing { lease_until, ..steps::held(own.standing.as_ref(), order, terms) };
+        let was_closed = own.standing.as_ref().is_some_and(|before| before.gate != Gate::Open);
         // What one goes back to is what was last confirmed, not what was last tried.
         let is_trial_of_a_trial = own.before.is_some();
         if !standing.on_trial {
@@ -173,7 +205,7 @@ impl Fabric {
         let differs = |dialect: &Dialect| text(texts.get(dialect)) != text(own.held.get(dialect));
         let changed: Vec<Dialect> = dialects.into_iter().filter(differs).collect();
         own.held = texts;
-        if !changed.is_empty() {
+        if !changed.is_empty() || was_closed {
             own.judges_cables = self.fleet.judges_cables(device);
             own.shut.clear();
             own.machine = OnceLock::new();
@@ -243,7 +275,8 @@ impl Device {
         let texts = texts.map(|(&dialect, held)| (dialect, held.text.as_str()));
         self.machine.get_or_init(|| {
             let mut machine = Machine::boot(texts, self.judges_cables);
-            machine.ports.retain(|port, _| !self.shut.contains(port));
+            let closed = self.standing.as_ref().is_some_and(|own| own.gate != Gate::Open);
+            machine.ports.retain(|port, _| !closed && !self.shut.contains(port));
             machine
         })
     }
@@ -283,7 +316,22 @@ impl Devices for Fabric {
     }
 
     fn renew(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
-        devices.iter().map(|numbered| (numbered.0, self.agree(numbered))).collect()
+        let lease_until = self.lease_until();
+        let mut renew = |numbered: &Numbered| {
+            let agrees = self.agree(numbered);
+            let own = self.devices.get_mut(&numbered.0).filter(|_| agrees.is_ok());
+            let Some(Device { standing: Some(standing), .. }) = own else {
+                return (numbered.0, agrees);
+            };
+            if standing.gate == Gate::LeaseOver {
+                let device = self.fleet.device_name(numbered.0).clone();
+                let source = io::Error::other("the lease is over: apply");
+                return (numbered.0, Err(Unreachable { device, source }));
+            }
+            standing.lease_until = lease_until;
+            (numbered.0, Ok(()))
+        };
+        devices.iter().map(&mut renew).collect()
     }
 
     fn standing(&self, device: DeviceId) -> Result<Option<Standing>, Unreachable> {

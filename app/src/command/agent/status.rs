@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::super::Output;
 use super::super::ca::CaFolder;
 use crate::ending::{Ended, Stop};
+use crate::passage;
 use crate::words::{
     self, BAD, DIM, Format, GOOD, NAME, NOTE, Table, cell, examples, painted, plural,
 };
@@ -115,13 +116,11 @@ fn generation(status: &agent::Status) -> String {
 }
 
 fn gate(gate: Gate) -> words::Cell {
+    let words = passage::gate(gate);
     match gate {
-        Gate::Open => painted(GOOD, "open"),
-        Gate::Empty => painted(NOTE, "closed: nothing was sent"),
-        Gate::Told => painted(NOTE, "closed by the controller"),
-        Gate::Quarantine => painted(BAD, "closed: quarantine"),
-        Gate::LeaseOver => painted(BAD, "closed: the lease is over"),
-        Gate::Fault => painted(BAD, "closed: cannot hold its plan"),
+        Gate::Open => painted(GOOD, words),
+        Gate::Empty | Gate::Told => painted(NOTE, words),
+        Gate::Quarantine | Gate::LeaseOver | Gate::Fault => painted(BAD, words),
     }
 }
 

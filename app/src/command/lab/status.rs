@@ -2,13 +2,16 @@
 
 use std::io::Write;
 
-use apply::Gate;
 use clap::Args;
+use control::Passage;
+use model::Timestamp;
 use serde::Serialize;
 
 use super::Which;
 use crate::command::Output;
 use crate::ending::{Ended, Stop};
+use crate::passage;
+use crate::state::now;
 use crate::words::{self, BAD, Format, GOOD, NAME, Table, cell, examples, painted, plural};
 
 /// Show the switches, sessions, agents, gates and workloads of a lab
@@ -33,6 +36,7 @@ struct View {
     name: String,
     switches: Vec<SwitchView>,
     workloads: Vec<WorkloadView>,
+    passage: Passage,
 }
 
 #[derive(Serialize)]
@@ -78,6 +82,12 @@ impl Status {
 impl View {
     fn of(lab: &lab::Lab) -> Result<Self, Stop> {
         let statuses = agent::Fleet::open(&lab.authority(), crate::runtime::handle()?)?.statuses();
+        let said = statuses.iter().map(|(name, status)| {
+            let until = |status: &agent::Status| Some(Timestamp(status.lease_until_ms));
+            let said = status.as_ref().map(|status| (status.gate, until(status)));
+            (name.clone(), said.map_err(ToString::to_string))
+        });
+        let passage = Passage::of(&lab.plan().fleet, &lab.plan().owners(), said);
         let switches = lab.devices().into_iter().map(|device| {
             let status = statuses.iter().find(|(name, _)| name.as_str() == device);
             SwitchView::of(lab, device, status.map(|(_, status)| status))
@@ -94,6 +104,7 @@ impl View {
             name: lab.name().to_owned(),
             switches: switches.collect(),
             workloads: workloads.collect(),
+            passage,
         })
     }
 
@@ -126,6 +137,7 @@ impl View {
         } else {
             writeln!(out, "{}.", plural(self.workloads.len(), "workload"))?;
         }
+        passage::write_closed(&self.passage, now(), out)?;
         Ok(())
     }
 }
@@ -147,7 +159,7 @@ impl SwitchView {
             }
         };
         let is_well = agent == "open" && drift == 0 && sessions >= sessions_wanted;
-        let lease_seconds = until.saturating_sub(now_ms()) / 1000;
+        let lease_seconds = until.saturating_sub(now().0) / 1000;
         Self {
             name,
             sessions,
@@ -165,12 +177,6 @@ impl SwitchView {
 fn said(status: &agent::Status) -> String {
     match (&status.trouble, status.gate) {
         (Some(trouble), _) => format!("trouble: {trouble}"),
-        (None, Gate::Open) => "open".to_owned(),
-        (None, gate) => format!("closed: {gate:?}"),
+        (None, gate) => passage::gate(gate).to_owned(),
     }
-}
-
-fn now_ms() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }

@@ -1,42 +1,25 @@
-//! Keeps what the agents tell, judges it, and says what is new.
+//! Says what is new: lines for people, objects for programs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::sync::Arc;
 
-use agent::{Differing, Event, Holding, News};
+use agent::{Differing, Event, News};
 use apply::{Gate, OnDrift};
-use control::Draft;
-use model::{
-    Artifact, DeviceId, Dialect, Fleet, Generation, JobName, Name, Part, PartText, Timestamp,
-};
+use control::{Concern, Draft, Judgement, Observation, SpoofedSource};
+use model::{Generation, JobName, Name, Timestamp};
 use next::State;
-use plan::Plan;
 use serde::Serialize;
 use store::Revision;
-use verify::{Finding, Verifier};
 
-use super::concern::{self, Concern};
-use super::stranger::{Mark, Strangers};
 use super::summary;
 use crate::evidence::{Found, Texts};
+use crate::passage;
 use crate::words::{BAD, DIM, Format, GOOD, NAME, NOTE, Table, cell, painted, plural, some};
 
-/// What is known about the devices, and what was told.
+/// What was observed, and how much of it was told.
 pub(super) struct Post {
-    /// The last that was planned when this plan was read.
-    generation: Generation,
-    plan: Plan,
-    fleet: Arc<Fleet>,
+    observation: Observation,
     format: Format,
-    devices: BTreeMap<Name, DeviceId>,
-    silent: BTreeSet<Name>,
-    verifier: Verifier,
-    /// What each agent said that its device holds.
-    held: BTreeMap<Name, Holding>,
-    artifacts: BTreeMap<(DeviceId, Dialect), Artifact>,
-    findings: BTreeSet<Finding>,
-    strangers: Strangers,
     told: usize,
 }
 
@@ -50,6 +33,7 @@ enum View<'a> {
         generation: Generation,
         findings: usize,
         silent: usize,
+        closed: usize,
     },
     Finding {
         finding: &'a Found,
@@ -72,7 +56,7 @@ enum View<'a> {
         device: &'a Name,
         reason: &'a str,
         frames: u64,
-        jobs: Vec<&'a JobName>,
+        jobs: &'a [JobName],
     },
     Gate {
         device: &'a Name,
@@ -90,7 +74,7 @@ enum View<'a> {
     },
     Gone {
         device: &'a Name,
-        why: String,
+        why: &'a str,
     },
     Back {
         device: &'a Name,
@@ -106,46 +90,18 @@ struct LineView<'a> {
 }
 
 impl Post {
-    pub(super) fn new<'b>(
-        draft: Draft,
-        format: Format,
-        agents: impl Iterator<Item = &'b Name>,
-    ) -> Self {
-        let generation = draft.ledger().generation();
-        let plan = draft.next.plan;
-        let fleet = draft.intent.fleet;
-        Self {
-            generation,
-            devices: named(&fleet),
-            silent: agents.cloned().collect(),
-            verifier: Verifier::new(Arc::clone(&fleet), &plan.owners()),
-            plan,
-            fleet,
-            format,
-            held: BTreeMap::new(),
-            artifacts: BTreeMap::new(),
-            findings: BTreeSet::new(),
-            strangers: Strangers::default(),
-            told: 0,
-        }
+    pub(super) fn new(draft: Draft, format: Format, agents: BTreeSet<Name>) -> Self {
+        Self { observation: Observation::new(draft, agents), format, told: 0 }
     }
 
     /// Whether the log says another plan than the one that is judged by.
     pub(super) fn is_behind(&self, state: &State) -> bool {
-        state.ledger().generation() > self.generation
+        self.observation.is_behind(state)
     }
 
     /// Judges by this plan from now on.
     pub(super) fn follow(&mut self, draft: Draft) {
-        self.generation = draft.ledger().generation();
-        self.plan = draft.next.plan;
-        self.fleet = draft.intent.fleet;
-        self.devices = named(&self.fleet);
-        self.verifier = Verifier::new(Arc::clone(&self.fleet), &self.plan.owners());
-        self.artifacts.clear();
-        for (name, holding) in self.held.clone() {
-            self.hold(&name, holding);
-        }
+        self.observation.follow(draft);
     }
 
     /// Programs hear that the watch goes on, and how it stands.
@@ -158,22 +114,34 @@ impl Post {
         if self.format == Format::Text {
             return Ok(());
         }
-        let (findings, silent) = (self.findings.len(), self.silent.len());
-        let generation = self.generation;
-        line(out, &View::Heartbeat { at, revision, generation, findings, silent })
+        let seen = &self.observation;
+        let beat = View::Heartbeat {
+            at,
+            revision,
+            generation: seen.generation(),
+            findings: seen.findings(),
+            silent: seen.silent(),
+            closed: seen.passage().closed.len(),
+        };
+        line(out, &beat)
     }
 
     /// Whether every agent was heard, or does not answer and was named.
     pub(super) fn heard_all(&self) -> bool {
-        self.silent.is_empty()
+        self.observation.heard_all()
     }
 
     pub(super) const fn has_found(&self) -> bool {
         self.told > 0
     }
 
-    pub(super) fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.format == Format::Text { summary(out, self.told) } else { Ok(()) }
+    /// How it stands at the end, and how much was told.
+    pub(super) fn write_summary(&self, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+        if self.format != Format::Text {
+            return Ok(());
+        }
+        passage::write_closed(&self.observation.passage(), now, out)?;
+        summary(out, self.told)
     }
 
     /// Takes in what an agent tells.
@@ -184,103 +152,76 @@ impl Post {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         match event {
-            Event::News(News::Held(holding)) => {
-                self.silent.remove(name);
-                self.hold(name, holding);
-                Ok(())
-            }
             Event::News(news) => {
-                self.silent.remove(name);
-                self.tell_news(name, &news, out)
+                self.observation.hear(name);
+                self.tell_news(name, news, out)
             }
             Event::Gone(error) => {
-                self.silent.remove(name);
-                self.told += 1;
                 let why = error.to_string();
-                self.say(
-                    out,
-                    name,
-                    BAD,
-                    "gone",
-                    &why,
-                    &View::Gone { device: name, why: why.clone() },
-                )
+                self.observation.lose(name, why.clone());
+                self.told += 1;
+                let view = View::Gone { device: name, why: &why };
+                self.say(out, name, BAD, "gone", &why, &view)
             }
-            Event::Back => self.say(out, name, GOOD, "back", "", &View::Back { device: name }),
+            Event::Back => {
+                self.observation.hear(name);
+                self.say(out, name, GOOD, "back", "", &View::Back { device: name })
+            }
         }
     }
 
     /// Judges what changed, and tells what is new or over.
     pub(super) fn judge(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let now: BTreeSet<Finding> = self.verifier.judge().into_iter().collect();
-        let new: Vec<Finding> = now.difference(&self.findings).cloned().collect();
-        let over = self.findings.difference(&now).count();
+        let Judgement { new, resolved, left } = self.observation.judge();
         self.told += new.len();
-        let artifacts: Vec<Artifact> = self.artifacts.values().cloned().collect();
-        let texts = Texts::of(&self.fleet, &artifacts);
+        let artifacts = self.observation.artifacts();
+        let texts = Texts::of(self.observation.fleet(), &artifacts);
         if self.format == Format::Text {
             texts.write_findings(out, &new)?;
-            if over > 0 {
-                let over = plural(over, "finding");
-                writeln!(out, "{GOOD}resolved{GOOD:#}  {over}; {} left", now.len())?;
+            if resolved > 0 {
+                let resolved = plural(resolved, "finding");
+                writeln!(out, "{GOOD}resolved{GOOD:#}  {resolved}; {left} left")?;
             }
         } else {
             for finding in &texts.found(&new) {
                 line(out, &View::Finding { finding })?;
             }
-            if over > 0 {
-                line(out, &View::Resolved { findings: over })?;
+            if resolved > 0 {
+                line(out, &View::Resolved { findings: resolved })?;
             }
         }
-        self.findings = now;
         Ok(())
     }
 
-    fn hold(&mut self, name: &Name, holding: Holding) {
-        self.held.insert(name.clone(), holding.clone());
-        let Some(&device) = self.devices.get(name) else {
-            return;
-        };
-        for (dialect, text) in holding.texts {
-            let reading = read::claims(dialect, &text);
-            self.verifier.take(device, dialect, &Part::Whole, Some(reading));
-            let generation = holding.generation.unwrap_or_default();
-            let parts = vec![PartText { part: Part::Whole, text }];
-            let artifact = Artifact { device, dialect, generation, parts };
-            self.artifacts.insert((device, dialect), artifact);
-        }
-    }
-
-    fn tell_news(&mut self, name: &Name, news: &News, out: &mut dyn Write) -> io::Result<()> {
+    fn tell_news(&mut self, name: &Name, news: News, out: &mut dyn Write) -> io::Result<()> {
         match news {
-            News::Held(_) => Ok(()),
+            News::Held(holding) => {
+                self.observation.take(name, holding.generation, holding.texts);
+                Ok(())
+            }
             News::Counted(counters) => {
-                let strangers = self.strangers.take(name, counters);
-                strangers
-                    .iter()
-                    .try_for_each(|(mark, frames)| self.tell_stranger(name, mark, *frames, out))
+                let spoofed = self.observation.spoofed(name, &counters.drops);
+                spoofed.iter().try_for_each(|one| self.tell_spoofed(name, one, out))
             }
             News::Drift { differences, on_drift, .. } => {
-                self.tell_drift(name, differences, *on_drift, out)
+                self.tell_drift(name, &differences, on_drift, out)
             }
             News::Blind { said, .. } => {
                 self.told += 1;
-                self.say(out, name, BAD, "blind", said, &View::Blind { device: name, why: said })
+                self.say(out, name, BAD, "blind", &said, &View::Blind { device: name, why: &said })
             }
             News::Mended { by_agent, left, trouble, .. } => {
-                self.tell_mended(name, *by_agent, left, trouble.as_deref(), out)
+                self.tell_mended(name, by_agent, &left, trouble.as_deref(), out)
             }
             News::Gate(gate) => {
+                self.observation.turn(name, gate);
+                self.told += usize::from(gate != Gate::Open);
                 let (style, words) = match gate {
                     Gate::Open => (GOOD, "open again"),
-                    Gate::Empty => (NOTE, "closed: nothing was sent"),
-                    Gate::Told => (NOTE, "closed by the controller"),
-                    Gate::Quarantine => (BAD, "closed: in quarantine until something is applied"),
-                    Gate::LeaseOver => (BAD, "closed: the controller was away for too long"),
-                    Gate::Fault => (BAD, "closed: it could not hold what it was sent"),
+                    Gate::Empty | Gate::Told => (NOTE, passage::gate(gate)),
+                    _ => (BAD, passage::gate(gate)),
                 };
-                self.told += usize::from(*gate != Gate::Open);
-                self.say(out, name, style, "gate", words, &View::Gate { device: name, gate: *gate })
+                self.say(out, name, style, "gate", words, &View::Gate { device: name, gate })
             }
             News::WentBack { from, to, trouble } => {
                 self.told += 1;
@@ -298,21 +239,18 @@ impl Post {
         }
     }
 
-    /// A frame with a source that does not belong at its port: another host, or one that lies.
-    fn tell_stranger(
+    fn tell_spoofed(
         &mut self,
         name: &Name,
-        (reason, tag): &Mark,
-        frames: u64,
+        SpoofedSource { reason, frames, jobs }: &SpoofedSource,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         self.told += 1;
-        let jobs = self.plan.jobs.iter().filter(|(_, job)| job.tag.get() == *tag);
-        let jobs: Vec<&JobName> = jobs.map(|(name, _)| name).collect();
+        let (reason, frames) = (reason.as_str(), *frames);
         let words = format!(
             "{} refused at a port of {}: another host is there, or it lies ({reason})",
             plural(usize::try_from(frames).unwrap_or(usize::MAX), "frame"),
-            some(&jobs, 3),
+            some(jobs, 3),
         );
         let view = View::Stranger { device: name, reason, frames, jobs };
         self.say(out, name, BAD, "stranger", &words, &view)
@@ -329,7 +267,7 @@ impl Post {
         const MOST: usize = 12;
         self.told += 1;
         let on_drift = super::super::agent::policy(on_drift);
-        let concerns = differences.iter().map(|one| self.concern(name, one));
+        let concerns = differences.iter().map(|one| self.observation.concern(name, &whole(one)));
         let lines: Vec<LineView<'_>> = differences
             .iter()
             .zip(concerns)
@@ -358,13 +296,6 @@ impl Post {
             writeln!(out, "  {DIM}and {}{DIM:#}", plural(more, "more line"))?;
         }
         Ok(())
-    }
-
-    fn concern(&self, name: &Name, differing: &Differing) -> Concern {
-        match self.devices.get(name) {
-            Some(device) => concern::of_line(&self.plan, *device, &whole(differing)),
-            None => Concern::default(),
-        }
     }
 
     fn tell_mended(
@@ -401,10 +332,6 @@ impl Post {
         let words = if words.is_empty() { String::new() } else { format!(": {words}") };
         writeln!(out, "{style}{what}{style:#}  {NAME}{name}{NAME:#}{words}")
     }
-}
-
-fn named(fleet: &Fleet) -> BTreeMap<Name, DeviceId> {
-    fleet.devices().map(|device| (fleet.device_name(device).clone(), device)).collect()
 }
 
 /// A statement with the blocks it stands in.

@@ -22,6 +22,20 @@ pub struct Reached<'a> {
 }
 
 impl Reached<'_> {
+    /// What every device says of itself.
+    #[must_use]
+    pub fn standings(&self) -> Vec<(DeviceId, Result<Option<Standing>, Unreachable>)> {
+        let asks = self.fleet.devices().map(|device| (device, Request::Status)).collect();
+        let said = |(device, answer): (DeviceId, Result<Answer, TalkError>)| {
+            let said = answer.and_then(|answer| match answer {
+                Answer::Status(status) => Ok(standing(&status)),
+                _ => Err(strange()),
+            });
+            (device, said.map_err(|error| self.unreachable(device, error)))
+        };
+        self.ask(asks).into_iter().map(said).collect()
+    }
+
     /// Asks each device its own question, many at once; the answers in the order of the questions.
     fn ask(&self, asks: Vec<(DeviceId, Request)>) -> Vec<(DeviceId, Result<Answer, TalkError>)> {
         let devices: Vec<DeviceId> = asks.iter().map(|(device, _)| *device).collect();

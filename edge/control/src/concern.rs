@@ -3,26 +3,28 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
+use model::numbering::{bridge_name, tunnel_name};
 use model::{DeviceId, JobName, TenantName};
 use plan::{JobNet, Plan};
 use serde::Serialize;
 
 /// The tenants and jobs that a line speaks of.
 #[derive(Debug, Default, Eq, PartialEq, Serialize)]
-pub(super) struct Concern {
-    pub(super) tenants: BTreeSet<TenantName>,
-    pub(super) jobs: BTreeSet<JobName>,
+pub struct Concern {
+    /// Whose tenants' it is.
+    pub tenants: BTreeSet<TenantName>,
+    /// Which of their jobs' it is.
+    pub jobs: BTreeSet<JobName>,
 }
 
 /// Finds the names and numbers of the plan in a line of a device: VRFs, VNIs, tags, bridges,
 /// tunnels, targets and ports.
-pub(super) fn of_line(plan: &Plan, device: DeviceId, line: &str) -> Concern {
+pub(crate) fn of_line(plan: &Plan, device: DeviceId, line: &str) -> Concern {
     let words = words(line);
     let mut concern = Concern::default();
     for (name, tenant) in &plan.tenants {
         let vni = tenant.l3vni.get();
-        let said =
-            [tenant.vrf.to_string(), vni.to_string(), format!("vx{vni}"), format!("br{vni}")];
+        let said = [tenant.vrf.to_string(), vni.to_string(), tunnel_name(vni), bridge_name(vni)];
         if said.iter().any(|word| words.contains(word.as_str())) {
             concern.tenants.insert(name.clone());
         }
@@ -61,7 +63,8 @@ fn words(line: &str) -> BTreeSet<&str> {
 
 fn names_job(job: &JobNet, device: DeviceId, words: &BTreeSet<&str>) -> bool {
     let (tag, vni) = (job.tag.get(), job.l2vni.get());
-    let said = [vni.to_string(), format!("vx{vni}"), format!("br{tag}"), format!("J{tag}")];
+    let bridge = bridge_name(tag.into());
+    let said = [vni.to_string(), tunnel_name(vni), bridge, format!("J{tag}")];
     let is_said = said.iter().any(|word| words.contains(word.as_str()));
     // A tag alone is a number like many others: it counts where lines speak of tags.
     let speaks_of_tags = ["tag", "job", "permit", "rd"].iter().any(|word| words.contains(word));

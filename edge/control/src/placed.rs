@@ -3,25 +3,27 @@
 use intent::Intent;
 use model::{Job, JobName, Want};
 use plan::place::{Ask, Ground, Spot};
-use plan::{Ledger, Planner};
-
-use crate::ending::Stop;
+use plan::{Ledger, Planner, Refusal};
 
 /// The fleet with every job placed that finds its place. Those that find none wait, and do not
 /// keep others from being looked at.
-pub(crate) struct Standing {
-    pub(crate) intent: Intent,
-    planner: Planner,
+pub struct Placed {
+    /// What is asked for.
+    pub intent: Intent,
     /// Jobs of the documents that find no place, and why.
-    pub(crate) waiting: Vec<(JobName, plan::Refusal)>,
+    pub waiting: Vec<(JobName, Refusal)>,
+    planner: Planner,
 }
 
-impl Standing {
+impl Placed {
     /// Keeps what the ledger holds, then places what is new, as a plan would.
-    pub(crate) fn new(intent: Intent, ledger: &Ledger) -> Result<Self, Stop> {
+    ///
+    /// # Errors
+    /// If what the ledger holds cannot stay.
+    pub fn new(intent: Intent, ledger: &Ledger) -> Result<Self, Vec<Refusal>> {
         let mut held = intent.clone();
         held.jobs.retain(|name, _| ledger.jobs().contains_key(name));
-        let mut planner = Planner::new(&held, ledger).map_err(Stop::plan)?;
+        let mut planner = Planner::new(&held, ledger)?;
         let mut new: Vec<&Job> =
             intent.jobs.values().filter(|job| !held.jobs.contains_key(&job.name)).collect();
         // In the order of a plan, so that the answer is the plan's.
@@ -32,16 +34,18 @@ impl Standing {
                 waiting.push((job.name.clone(), refusal));
             }
         }
-        Ok(Self { intent, planner, waiting })
+        Ok(Self { intent, waiting, planner })
     }
 
     /// The ground with all of them on it.
-    pub(crate) fn ground(&self) -> &Ground {
+    #[must_use]
+    pub fn ground(&self) -> &Ground {
         self.planner.ground()
     }
 
     /// Where a job is that found its place, with the numbers of its lease.
-    pub(crate) fn spot(&self, job: &JobName) -> Option<Spot> {
+    #[must_use]
+    pub fn spot(&self, job: &JobName) -> Option<Spot> {
         let gang = self.ground().live(job)?;
         let lease = self.planner.ledger().jobs().get(job);
         let keys = lease.map_or(gang.spot.keys, |lease| lease.keys);
@@ -50,7 +54,7 @@ impl Standing {
 
     /// What the placed jobs asked for, by name. Those that named their endpoints asked for
     /// nothing else.
-    pub(crate) fn asks(&self) -> impl Iterator<Item = (JobName, Ask)> {
+    pub fn asks(&self) -> impl Iterator<Item = (JobName, Ask)> {
         let jobs = self.intent.jobs.values();
         jobs.filter_map(|job| Some((job.name.clone(), self.ground().ask(job).ok()?)))
     }
