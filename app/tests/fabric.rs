@@ -97,6 +97,29 @@ fn the_command_builds_tries_and_takes_down() {
     let (code, said) = bulkhead(&["test", "connectivity", "--lab", &name]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("As planned"), "{said}");
+    // What devices hold is asked of them, wherever nothing is simulated.
+    let folder = format!("/run/bulkhead/{name}");
+    let (state, ca) = (format!("{folder}/state"), format!("{folder}/ca"));
+    let held =
+        |words: &[&str]| bulkhead(&[words, &["--held", "--state", &state, "--ca", &ca]].concat());
+    let (code, said) = held(&["why", "red-1/1", "red-1/2"]);
+    assert!(code == Some(0) && said.contains("They can meet"), "{said}");
+    // A killed agent's gate closes; the next agent opens it again.
+    let stop = ["lab", "break", "agent-killed", "--at", "leaf-1", "--name", &name];
+    let (code, said) = bulkhead(&stop);
+    assert!(code == Some(0) && said.contains("lab start-agent leaf-1"), "{said}");
+    let (code, said) = held(&["verify"]);
+    assert!(code == Some(2) && said.contains("silent  leaf-1"), "{said}");
+    let (code, said) = held(&["why", "red-1/1", "red-1/2"]);
+    assert!(code == Some(2) && said.contains("what leaf-1 holds is not known"), "{said}");
+    let (code, said) = bulkhead(&["lab", "start-agent", "leaf-1", "--name", &name]);
+    assert!(code == Some(0) && said.contains("Started"), "{said}");
+    let (code, said) = bulkhead(&["lab", "start-agent", "leaf-1", "--name", &name]);
+    assert!(code == Some(0) && said.contains("is running"), "{said}");
+    let (code, said) = bulkhead(&["lab", "start-agent", "leaf-9", "--name", &name]);
+    assert!(code == Some(2) && said.contains("the lab has no `leaf-9`"), "{said}");
+    let (code, said) = held(&["verify"]);
+    assert!(code == Some(0) && said.contains("Proved: "), "{said}");
     let (code, said) = bulkhead(&["lab", "exec", "--name", &name, "leaf-1", "--", "ip", "link"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("swp"), "{said}");

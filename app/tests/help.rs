@@ -40,7 +40,7 @@ const OF_OTHERS: [(&str, &[&str]); 6] = [
     ("agent", &["status"]),
     ("log", &["check", "repair"]),
     ("ca", &["init", "enroll", "list", "rotate"]),
-    ("lab", &["up", "status", "exec", "break", "bench", "down"]),
+    ("lab", &["up", "status", "exec", "break", "start-agent", "bench", "down"]),
     ("test", &["connectivity"]),
 ];
 

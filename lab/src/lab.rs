@@ -190,12 +190,22 @@ impl Lab {
         alive.into_iter().filter(|one| one.device == device).map(|one| one.role).collect()
     }
 
-    /// Starts the agent of a device again.
+    /// Starts the agent of a device again, and waits until it listens; says whether it was away.
     ///
     /// # Errors
-    /// If the device is gone.
-    pub fn start_agent(&self, device: &str) -> Result<(), Trouble> {
-        up::start_agent(&self.folder, &self.program, device)
+    /// If there is no such device, or the agent does not start.
+    pub fn start_agent(&self, device: &str) -> Result<bool, Trouble> {
+        if self.holder(device).is_none() {
+            let known = self.devices().join(", ");
+            return Err(Trouble::Unknown { wanted: device.to_owned(), known });
+        }
+        if self.process(device, "agent").is_some() {
+            return Ok(false);
+        }
+        up::start_agent(&self.folder, &self.program, device)?;
+        let socket = self.folder.socket(device);
+        up::wait("the start of the agent", || (!socket.exists()).then(|| device.to_owned()))?;
+        Ok(true)
     }
 
     /// Ends its processes and takes all of it away.
@@ -230,7 +240,9 @@ impl Lab {
             known: self.devices().join(", "),
         })?;
         process.signal(signal);
-        Ok(())
+        up::wait("the end of a process", || {
+            process.is_alive().then(|| format!("{role} of {device}"))
+        })
     }
 
     /// Who keeps the namespaces of a device, if it is one.

@@ -202,18 +202,34 @@ impl Building {
         what: &'static str,
         mut missing: impl FnMut() -> Option<String>,
     ) -> Result<(), Trouble> {
-        let until = Instant::now() + PATIENCE;
-        while let Some(missing) = missing() {
-            if self.interrupt.came() {
-                return Err(Trouble::Interrupted);
-            }
-            if Instant::now() > until {
-                return Err(Trouble::Late { what, seconds: PATIENCE.as_secs(), missing });
-            }
-            thread::sleep(PAUSE);
-        }
-        Ok(())
+        wait_unless(what, &mut missing, || self.interrupt.came())
     }
+}
+
+/// Waits until nothing is missing.
+pub(crate) fn wait(
+    what: &'static str,
+    mut missing: impl FnMut() -> Option<String>,
+) -> Result<(), Trouble> {
+    wait_unless(what, &mut missing, || false)
+}
+
+fn wait_unless(
+    what: &'static str,
+    missing: &mut dyn FnMut() -> Option<String>,
+    is_interrupted: impl Fn() -> bool,
+) -> Result<(), Trouble> {
+    let until = Instant::now() + PATIENCE;
+    while let Some(missing) = missing() {
+        if is_interrupted() {
+            return Err(Trouble::Interrupted);
+        }
+        if Instant::now() > until {
+            return Err(Trouble::Late { what, seconds: PATIENCE.as_secs(), missing });
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 /// Starts the agent of a device inside of it.

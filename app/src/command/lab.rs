@@ -31,6 +31,7 @@ pub(crate) enum Lab {
     Status(status::Status),
     Exec(Exec),
     Break(Break),
+    StartAgent(StartAgent),
     Bench(bench::Bench),
     Down(Down),
 }
@@ -112,6 +113,20 @@ pub(crate) struct Break {
     list: bool,
 }
 
+/// Start the agent of a switch again, after `lab break agent-killed`
+#[derive(Args)]
+#[command(after_help = examples!(
+    "bulkhead lab start-agent leaf-1" => "it goes on where the one before it ended",
+    "bulkhead lab start-agent leaf-1 --name small" => "in another lab",
+))]
+pub(crate) struct StartAgent {
+    #[command(flatten)]
+    which: Which,
+    /// On which switch
+    #[arg(value_name = "DEVICE")]
+    device: String,
+}
+
 /// Take a lab away, also what a crash left of it
 #[derive(Args)]
 #[command(after_help = examples!(
@@ -135,6 +150,7 @@ impl Lab {
             Self::Status(status) => status.run(out),
             Self::Exec(exec) => exec.run(),
             Self::Break(fault) => fault.run(out),
+            Self::StartAgent(start) => start.run(out),
             Self::Bench(bench) => bench.run(out),
             Self::Down(down) => down.run(out),
         }
@@ -144,7 +160,9 @@ impl Lab {
         match self {
             Self::Status(status) => status.output.format,
             Self::Bench(bench) => bench.output.format,
-            Self::Up(_) | Self::Exec(_) | Self::Break(_) | Self::Down(_) => Format::Text,
+            Self::Up(_) | Self::Exec(_) | Self::Break(_) | Self::StartAgent(_) | Self::Down(_) => {
+                Format::Text
+            }
         }
     }
 }
@@ -180,6 +198,13 @@ impl Up {
         )?;
         let name = lab.name();
         writeln!(out, "Try: bulkhead test connectivity --lab {name}")?;
+        let (ca, state) = (lab.authority(), lab.state());
+        writeln!(
+            out,
+            "Gates close in 15 min, unless this runs: bulkhead watch --ca {} --state {}",
+            ca.display(),
+            state.display(),
+        )?;
         Ok(Ended::Done)
     }
 
@@ -234,10 +259,26 @@ impl Break {
         for step in &broken.steps {
             writeln!(out, "  {step}")?;
         }
-        let (documents, ca) = (lab.documents(), lab.authority());
-        let (documents, ca) = (documents.display(), ca.display());
+        let ca = lab.authority();
+        let ca = ca.display();
         writeln!(out, "See it found:")?;
-        writeln!(out, "  bulkhead watch {documents} --ca {ca} --state {}", lab.state().display())?;
+        writeln!(out, "  bulkhead watch --ca {ca} --state {}", lab.state().display())?;
+        if fault == Fault::AgentKilled {
+            let name = lab.name();
+            writeln!(out, "Start it again:")?;
+            writeln!(out, "  bulkhead lab start-agent {} --name {name}", broken.device)?;
+        }
+        Ok(Ended::Done)
+    }
+}
+
+impl StartAgent {
+    fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
+        let device = &self.device;
+        match self.which.open()?.start_agent(device)? {
+            true => writeln!(out, "{GOOD}Started{GOOD:#}: the agent of {NAME}{device}{NAME:#}.")?,
+            false => writeln!(out, "The agent of {NAME}{device}{NAME:#} is running.")?,
+        }
         Ok(Ended::Done)
     }
 }

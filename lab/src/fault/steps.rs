@@ -3,8 +3,9 @@
 use std::fmt;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use model::numbering::{bridge_name, tunnel_name};
 use model::{SwitchRole, VrfName, Vtep};
 use nix::sys::signal::Signal;
 use observe::Backing;
@@ -15,7 +16,7 @@ use crate::folder::Folder;
 use crate::lab::Lab;
 use crate::namespace;
 use crate::workload::Workload;
-use crate::{Trouble, frr};
+use crate::{Trouble, frr, up};
 
 /// One thing that is done.
 pub(super) enum Step {
@@ -35,8 +36,6 @@ pub(super) enum Step {
 
 /// Long enough that a link's change is seen.
 const WHILE: Duration = Duration::from_millis(200);
-/// Longer than a daemon takes to start.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Numbers that no plan gives.
 const FOREIGN_VNI: u32 = 16_000_000;
 const FOREIGN_VTEP: &str = "10.255.255.9";
@@ -134,7 +133,7 @@ impl<'a> Scene<'a> {
         let (one, _) = self.victim.ok_or_else(|| self.nobody("a workload"))?;
         let (tenant, job) = self.nets(one)?;
         let (vrf, port, address) = (&tenant.vrf, &one.port, one.address);
-        let (bridge, tunnel) = (format!("br{}", job.tag), format!("vx{}", job.l2vni));
+        let (bridge, tunnel) = (bridge_of(job), tunnel_name(job.l2vni.get()));
         let within = self.within(vrf);
         let inside = |what: &str| self.run(format!("ip {within}{what}"));
         let bridged = |what: &str| self.run(format!("bridge {within}{what}"));
@@ -233,7 +232,11 @@ impl<'a> Scene<'a> {
             Fault::BridgePort => {
                 let (_, other) = self.nets(brother()?)?;
                 let within = self.within(vrf);
-                vec![self.run(format!("ip {within}link set {} master br{}", one.port, other.tag))]
+                vec![self.run(format!(
+                    "ip {within}link set {} master {}",
+                    one.port,
+                    bridge_of(other)
+                ))]
             }
             _ => {
                 let (others, other) = self.nets(stranger()?)?;
@@ -244,8 +247,8 @@ impl<'a> Scene<'a> {
                 };
                 vec![
                     self.run(format!("ip {here}link add leak0 type veth peer name leak1{peer}")),
-                    self.run(format!("ip {here}link set leak0 master br{} up", job.tag)),
-                    self.run(format!("ip {there}link set leak1 master br{} up", other.tag)),
+                    self.run(format!("ip {here}link set leak0 master {} up", bridge_of(job))),
+                    self.run(format!("ip {there}link set leak1 master {} up", bridge_of(other))),
                 ]
             }
         })
@@ -305,6 +308,10 @@ impl<'a> Scene<'a> {
     }
 }
 
+fn bridge_of(job: &JobNet) -> String {
+    bridge_name(job.tag.get().into())
+}
+
 /// A link of the packet program ends when its pin is removed.
 fn detach(port: &str, within: &str) -> String {
     format!(
@@ -337,18 +344,8 @@ fn restart(lab: &Lab, folder: &Folder, device: &str) -> Result<(), Trouble> {
     let holder = lab.holder(device).ok_or(Trouble::Gone)?;
     namespace::beside(holder.id, || {
         frr::start(folder, device, "zebra")?;
-        let until = Instant::now() + PATIENCE;
-        while !frr::takes_routes(folder, device) {
-            if Instant::now() > until {
-                let missing = format!("zebra of {device} takes no routes");
-                return Err(Trouble::Late {
-                    what: "the restart",
-                    seconds: PATIENCE.as_secs(),
-                    missing,
-                });
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
+        let silent = || (!frr::takes_routes(folder, device)).then(|| format!("zebra of {device}"));
+        up::wait("the restart", silent)?;
         frr::start(folder, device, "bgpd").map(drop)
     })
 }

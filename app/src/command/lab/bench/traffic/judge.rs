@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use ::lab::{Lab, Workload};
 use apply::{OnDrift, Terms};
+use model::numbering::tunnel_name;
 use plan::{JobNet, TenantNet};
 
 use crate::command::lab::bench::controller::Controller;
@@ -146,12 +147,12 @@ impl<'a> End<'a> {
         let (mut tags, mut peers, mut tunnels) = (Vec::new(), Vec::new(), Vec::new());
         for (one, job) in own() {
             tags.push(format!("\"{}\" . {} : {:#x}", one.port, one.address, job.tag.get()));
-            tunnels.push(format!("\"vx{}\"", job.l2vni));
+            tunnels.push(format!("{:?}", tunnel_name(job.l2vni.get())));
         }
         for (one, job) in &self.all {
             peers.push(format!("{:#x} . {}", job.tag.get(), one.address));
         }
-        tunnels.push(format!("\"vx{}\"", self.tenant.l3vni));
+        tunnels.push(format!("{:?}", tunnel_name(self.tenant.l3vni.get())));
         tunnels.sort();
         tunnels.dedup();
         let ports: Vec<String> = own().map(|(one, _)| format!("\"{}\"", one.port)).collect();
