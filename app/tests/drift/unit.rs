@@ -17,6 +17,7 @@ use crate::standing::{PATIENCE, Standing, agents, until};
 use crate::{DEVICE, settle};
 
 const UNIT: &str = include_str!("../../../packaging/bulkhead-agent.service");
+const WATCH: &str = include_str!("../../../packaging/bulkhead-watch.service");
 
 /// Where capabilities are kept in `/proc/PID/status`, by their number (linux/capability.h).
 const NUMBERS: [(&str, u32); 9] = [
@@ -38,12 +39,20 @@ fn values(key: &str) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn systemd_takes_every_line_of_the_unit() {
-    let folder = std::env::temp_dir().join(format!("unit-{}", std::process::id()));
+fn systemd_takes_every_line_of_the_units() {
+    check_unit("bulkhead-agent", UNIT, "52");
+    check_unit("bulkhead-watch", WATCH, "12");
+}
+
+/// Above this exposure the unit gives more than it did when it was last looked at.
+fn check_unit(name: &str, text: &str, exposure: &str) {
+    let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     // The program is not installed where the unit expects it, and that is not asked here.
-    let unit = UNIT.replace("/usr/bin/bulkhead-agent", env!("CARGO_BIN_EXE_bulkhead"));
-    let file = folder.join("bulkhead-agent.service");
+    let program = env!("CARGO_BIN_EXE_bulkhead");
+    let unit = text.replace("/usr/bin/bulkhead-agent", program);
+    let unit = unit.replace("/usr/bin/bulkhead", program);
+    let file = folder.join(name).with_extension("service");
     fs::write(&file, unit).unwrap();
     let analyze = |arguments: &[&str]| {
         Command::new("systemd-analyze").args(arguments).arg("--no-pager").arg(&file).output()
@@ -53,8 +62,8 @@ fn systemd_takes_every_line_of_the_unit() {
         Ok(verified) => {
             assert_eq!(String::from_utf8_lossy(&verified.stderr), "");
             assert!(verified.status.success());
-            // Above this the unit gives more than it did when it was last looked at.
-            let judged = analyze(&["security", "--offline=true", "--threshold=52"]).unwrap();
+            let threshold = format!("--threshold={exposure}");
+            let judged = analyze(&["security", "--offline=true", &threshold]).unwrap();
             assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stdout));
         }
     }
