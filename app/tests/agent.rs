@@ -166,6 +166,34 @@ fn where_leases_expired_everybody_says_that_nobody_can_meet_anybody() {
 }
 
 #[test]
+fn a_watch_follows_the_log_and_finds_nothing_wrong_with_what_was_applied_meanwhile() {
+    let site = Site::new("agents-follow");
+    let desk = &site.desk;
+    let apply = ["apply", "cluster.yaml", "--to", "agents"];
+    desk.run(&apply).ends(0);
+    let mut watch = desk.command(&["watch", "-o", "json"]).spawn().unwrap();
+    let mut told = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut until_generation = |wanted: u64| {
+        for line in &mut told {
+            let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            assert_eq!(event["kind"], "heartbeat", "{event}");
+            assert_eq!(event["findings"], 0, "{event}");
+            if event["generation"] == wanted {
+                return;
+            }
+        }
+        panic!("the watch ended");
+    };
+    until_generation(1);
+    desk.edit("cluster.yaml", |before| before.replace("[n1/0, n2/0]", "[n1/0, n2/0, n2/1]"));
+    desk.run(&apply).ends(0).says("generation 2");
+    until_generation(2);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    desk.run(&["watch", "--once"]).ends(0).says("All was as it must be.");
+}
+
+#[test]
 fn a_trial_is_confirmed_or_goes_back() {
     let site = Site::new("agents-trial");
     let desk = &site.desk;

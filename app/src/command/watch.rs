@@ -159,6 +159,7 @@ impl Watch {
             if journal.catch_up()? && post.is_behind(journal.state()) {
                 post.follow(journal.in_force().map_err(Stop::no_draft)?);
                 settle_until = Instant::now() + SETTLE;
+                beat_at = Instant::now();
             }
             let is_settled = next::due(journal.state(), now()).is_empty();
             if post.heard_all() && (is_settled || settle_until <= Instant::now()) {

@@ -80,8 +80,15 @@ fn end_the_lease(lab: &Standing, flow: &Flow) {
     flow.stops();
     let gate = || lab.status(DEVICE).map(|status| status.gate);
     assert_eq!(gate(), Some(Gate::LeaseOver));
+    let closed = "nobody at leaf-1 can meet anybody: leases expired ";
+    let (code, said) = lab.ask(&["verify", "--held"]);
+    assert!(code == Some(1) && said.contains("Proved apart") && said.contains(closed), "{said}");
+    let mut status = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    let status = status.args(["lab", "status", "--name", lab.name()]).output().unwrap();
+    let said = String::from_utf8(status.stdout).unwrap();
+    assert!(status.status.code() == Some(1) && said.contains(closed), "{said}");
     let (code, said) = lab.ask(APPLY);
-    assert_eq!(code, Some(0), "{said}");
+    assert!(code == Some(0) && said.contains("Open again: 1 gate had closed"), "{said}");
     until("the gate opens again", || gate() == Some(Gate::Open));
     flow.passes();
     agent.0.kill().unwrap();

@@ -112,26 +112,13 @@ impl Fleet {
     /// How all of them are.
     #[must_use]
     pub fn statuses(&self) -> BTreeMap<Name, Result<Status, TalkError>> {
-        self.ask_all(
-            || Request::Status,
-            |answer| match answer {
-                Answer::Status(status) => Some(*status),
-                _ => None,
-            },
-        )
+        self.ask_all(|| Request::Status, status)
     }
 
     /// What all of them hold, to be judged.
     #[must_use]
     pub fn look<'a>(&self, fleet: &'a model::Fleet) -> Seen<'a> {
-        let held = self.ask_all(
-            || Request::Held,
-            |answer| match answer {
-                Answer::Held(holding) => Some(holding),
-                _ => None,
-            },
-        );
-        Seen { fleet, held }
+        Seen { fleet, held: self.ask_all(|| Request::Held, holding) }
     }
 
     /// Closes the gate of one node until it is sent something.
@@ -292,6 +279,14 @@ fn understand<T>(
 
 pub(crate) fn strange() -> TalkError {
     TalkError::Broke("it answers what nobody asked".into())
+}
+
+pub(crate) fn status(answer: Answer) -> Option<Status> {
+    if let Answer::Status(status) = answer { Some(*status) } else { None }
+}
+
+pub(crate) fn holding(answer: Answer) -> Option<Holding> {
+    if let Answer::Held(holding) = answer { Some(holding) } else { None }
 }
 
 pub(crate) fn done(answer: Answer) -> Option<()> {

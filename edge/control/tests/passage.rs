@@ -4,13 +4,13 @@
 
 mod world;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use apply::{Devices, Gate, Terms};
 use control::{Control, Draft, Hurry, Judgement, Observation, Passage, Request, observed};
 use intent::Source;
-use model::{Name, Timestamp};
+use model::{Dialect, Name, Timestamp};
 use sim::Fabric;
 use store::Memory;
 
@@ -92,11 +92,14 @@ impl Town {
 
     /// What an agent would say of each device, into an observation.
     fn tell(&self, observation: &mut Observation) {
+        let mut texts: BTreeMap<Name, Vec<(Dialect, String)>> = BTreeMap::new();
         for artifact in observed(observation.fleet(), &self.fabric).unwrap() {
             let name = observation.fleet().device_name(artifact.device).clone();
-            let texts = vec![(artifact.dialect, artifact.text())];
+            texts.entry(name).or_default().push((artifact.dialect, artifact.text()));
+        }
+        for (name, texts) in texts {
             observation.hear(&name);
-            observation.take(&name, Some(artifact.generation), texts);
+            observation.take(&name, None, texts);
         }
     }
 }

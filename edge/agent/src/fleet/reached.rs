@@ -6,7 +6,7 @@ use apply::{Devices, Numbered, Offer, Order, Outcome, Receipt, Standing, Terms};
 use model::{DeviceId, Dialect, Digest, Timestamp};
 use observe::{Held, Holds, Unreachable};
 
-use super::{Fleet, done, strange, unreachable};
+use super::{Fleet, done, holding, status, strange, unreachable};
 use crate::line::TalkError;
 use crate::message::{Answer, Request, Status};
 
@@ -27,10 +27,8 @@ impl Reached<'_> {
     pub fn standings(&self) -> Vec<(DeviceId, Result<Option<Standing>, Unreachable>)> {
         let asks = self.fleet.devices().map(|device| (device, Request::Status)).collect();
         let said = |(device, answer): (DeviceId, Result<Answer, TalkError>)| {
-            let said = answer.and_then(|answer| match answer {
-                Answer::Status(status) => Ok(standing(&status)),
-                _ => Err(strange()),
-            });
+            let said = answer.and_then(|answer| status(answer).ok_or_else(strange));
+            let said = said.map(|status| standing(&status));
             (device, said.map_err(|error| self.unreachable(device, error)))
         };
         self.ask(asks).into_iter().map(said).collect()
@@ -79,12 +77,8 @@ impl Reached<'_> {
 impl Holds for Reached<'_> {
     fn held(&self, device: DeviceId, dialect: Dialect) -> Result<Option<Held>, Unreachable> {
         let name = self.fleet.device_name(device);
-        let holding = self.agents.ask_one(name, Request::Held, |answer| match answer {
-            Answer::Held(holding) => Some(holding),
-            _ => None,
-        });
-        let holding = holding.map_err(|error| self.unreachable(device, error))?;
-        Ok(holding.in_dialect(dialect))
+        let held = self.agents.ask_one(name, Request::Held, holding);
+        Ok(held.map_err(|error| self.unreachable(device, error))?.in_dialect(dialect))
     }
 }
 
@@ -129,10 +123,7 @@ impl Devices for Reached<'_> {
 
     fn standing(&self, device: DeviceId) -> Result<Option<Standing>, Unreachable> {
         let name = self.fleet.device_name(device);
-        let status = self.agents.ask_one(name, Request::Status, |answer| match answer {
-            Answer::Status(status) => Some(*status),
-            _ => None,
-        });
+        let status = self.agents.ask_one(name, Request::Status, status);
         Ok(standing(&status.map_err(|error| self.unreachable(device, error))?))
     }
 }

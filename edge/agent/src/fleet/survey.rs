@@ -209,8 +209,7 @@ impl Survey<'_> {
 }
 
 fn strange(node: Name) -> SurveyError {
-    let source = TalkError::Broke("it answers what nobody asked".into());
-    SurveyError::Agent { node, source }
+    SurveyError::Agent { node, source: super::strange() }
 }
 
 /// A number that no run before had.
