@@ -79,7 +79,7 @@ pub(crate) struct Up {
     "bulkhead lab exec leaf-1 -- ip route show vrf t1" => "the same, if they are devices",
     "bulkhead lab exec leaf-1 -- vtysh --vty_socket /run/bulkhead/lab/devices/leaf-1/frr"
         => "talk to its routing daemons",
-    "bulkhead lab exec red-1/0 -- ping -c 1 10.1.0.3" => "be a workload",
+    "bulkhead lab exec red-1/0 -- ping -c 1 10.1.0.11" => "be a workload",
 ))]
 pub(crate) struct Exec {
     #[command(flatten)]

@@ -249,6 +249,6 @@ fn wait_for_interrupt(tell: Sender<Sign>) -> Result<(), Stop> {
 fn summary(out: &mut dyn Write, told: usize) -> std::io::Result<()> {
     match told {
         0 => writeln!(out, "{GOOD}All was as it must be.{GOOD:#}"),
-        told => writeln!(out, "{NOTE}Told {}.{NOTE:#}", plural(told, "thing")),
+        told => writeln!(out, "{NOTE}{}.{NOTE:#}", plural(told, "event")),
     }
 }

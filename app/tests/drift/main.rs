@@ -130,8 +130,8 @@ fn suffer(case: &Case, lab: &Standing, watch: &Watching, flow: &Flow) -> Fate {
         }
         Fault::WrongHost => {
             broken.unwrap();
-            let (found, ()) = watch.until("that a stranger speaks", |event| {
-                is(event, "stranger").filter(|()| event["reason"] == "source-mac")?;
+            let (found, ()) = watch.until("that a spoofed source is refused", |event| {
+                is(event, "spoofedSource").filter(|()| event["reason"] == "source-mac")?;
                 names_all(&event["jobs"], whom).then_some(())
             });
             lab.dress().unwrap();
@@ -142,8 +142,8 @@ fn suffer(case: &Case, lab: &Standing, watch: &Watching, flow: &Flow) -> Fate {
             let note = broken.err().map_or("", |_| "undone while it was being done");
             let what = format!("`{statement}`, and that it concerns {whom:?}");
             let (found, ()) = watch.until(&what, |event| is_named(event, statement, whom));
-            let (repaired, ()) = watch.until("that it is mended", |event| {
-                is(event, "mended").filter(|()| event["left"] == 0 && event["trouble"].is_null())
+            let (repaired, ()) = watch.until("that it is repaired", |event| {
+                is(event, "repaired").filter(|()| event["left"] == 0 && event["trouble"].is_null())
             });
             fate(found, Some(repaired), note)
         }

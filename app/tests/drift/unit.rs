@@ -150,7 +150,7 @@ fn an_agent_that_systemd_runs_by_its_unit_applies_finds_repairs_and_comes_back()
             matches!(news, agent::News::Drift { .. })
         });
         news.until(&format!("that {fault} is repaired"), |news| {
-            matches!(news, agent::News::Mended { by_agent: true, left, trouble: None, .. }
+            matches!(news, agent::News::Repaired { by_agent: true, left, trouble: None, .. }
                 if left.is_empty())
         });
         settle(&lab, &flows);

@@ -176,14 +176,14 @@ pub enum News {
         on_drift: OnDrift,
     },
     /// It cannot say what it holds.
-    Blind {
+    ObservationFailed {
         /// When.
         at_ms: u64,
         /// Why not.
         said: String,
     },
     /// What became of a drift.
-    Mended {
+    Repaired {
         /// When.
         at_ms: u64,
         /// Whether the agent did it, or whoever changed it changed it back.

@@ -164,7 +164,7 @@ async fn tell_news(agent: &Agent, stream: &mut TlsStream<Box<dyn Stream>>) -> io
         Answer::Held(holding) => tell(stream, News::Held(holding)).await?,
         Answer::Failed { step, said } => {
             let said = format!("{step}: {said}");
-            tell(stream, News::Blind { at_ms: now_ms(), said }).await?;
+            tell(stream, News::ObservationFailed { at_ms: now_ms(), said }).await?;
         }
         _ => return Ok(()),
     }

@@ -147,7 +147,7 @@ fn remark(status: &agent::Status) -> words::Cell {
     if let Some(trouble) = &status.trouble {
         painted(BAD, trouble)
     } else if !status.drift.is_empty() {
-        painted(BAD, format!("holds {} otherwise than sent", plural(status.drift.len(), "line")))
+        painted(BAD, format!("{} not as sent", plural(status.drift.len(), "line")))
     } else if let Some(until) = status.confirm_until_ms {
         painted(NOTE, format!("goes back in {} unless confirmed", left(until)))
     } else if let Some(doing) = &status.doing {

@@ -137,6 +137,7 @@ impl View {
         } else {
             writeln!(out, "{}.", plural(self.workloads.len(), "workload"))?;
         }
+        passage::write_silent(&self.passage, out)?;
         passage::write_closed(&self.passage, now(), out)?;
         Ok(())
     }
@@ -152,7 +153,7 @@ impl SwitchView {
         let processes = lab.running(&name);
         let (agent, generation, drift, until) = match status {
             None => ("not enrolled".to_owned(), None, 0, 0),
-            Some(Err(error)) => (format!("silent: {error}"), None, 0, 0),
+            Some(Err(_)) => ("silent".to_owned(), None, 0, 0),
             Some(Ok(status)) => {
                 let generation = status.generation.map(|generation| generation.0);
                 (said(status), generation, status.drift.len(), status.lease_until_ms)

@@ -46,13 +46,13 @@ enum View<'a> {
         on_drift: &'static str,
         lines: Vec<LineView<'a>>,
     },
-    Mended {
+    Repaired {
         device: &'a Name,
         by_agent: bool,
         left: usize,
         trouble: Option<&'a str>,
     },
-    Stranger {
+    SpoofedSource {
         device: &'a Name,
         reason: &'a str,
         frames: u64,
@@ -62,7 +62,7 @@ enum View<'a> {
         device: &'a Name,
         gate: Gate,
     },
-    Blind {
+    ObservationFailed {
         device: &'a Name,
         why: &'a str,
     },
@@ -206,12 +206,19 @@ impl Post {
             News::Drift { differences, on_drift, .. } => {
                 self.tell_drift(name, &differences, on_drift, out)
             }
-            News::Blind { said, .. } => {
+            News::ObservationFailed { said, .. } => {
                 self.told += 1;
-                self.say(out, name, BAD, "blind", &said, &View::Blind { device: name, why: &said })
+                self.say(
+                    out,
+                    name,
+                    BAD,
+                    "not observed",
+                    &said,
+                    &View::ObservationFailed { device: name, why: &said },
+                )
             }
-            News::Mended { by_agent, left, trouble, .. } => {
-                self.tell_mended(name, by_agent, &left, trouble.as_deref(), out)
+            News::Repaired { by_agent, left, trouble, .. } => {
+                self.tell_repaired(name, by_agent, &left, trouble.as_deref(), out)
             }
             News::Gate(gate) => {
                 self.observation.turn(name, gate);
@@ -252,8 +259,8 @@ impl Post {
             plural(usize::try_from(frames).unwrap_or(usize::MAX), "frame"),
             some(jobs, 3),
         );
-        let view = View::Stranger { device: name, reason, frames, jobs };
-        self.say(out, name, BAD, "stranger", &words, &view)
+        let view = View::SpoofedSource { device: name, reason, frames, jobs };
+        self.say(out, name, BAD, "spoofed source", &words, &view)
     }
 
     fn tell_drift(
@@ -279,7 +286,7 @@ impl Post {
         let count = plural(differences.len(), "line");
         writeln!(
             out,
-            "{BAD}drift{BAD:#}  {NAME}{name}{NAME:#}: {count} otherwise; policy {on_drift}"
+            "{BAD}drift{BAD:#}  {NAME}{name}{NAME:#}: {count} differ; policy {on_drift}"
         )?;
         let mut table = Table::new(2);
         for LineView { differing, concern } in lines.iter().take(MOST) {
@@ -298,7 +305,7 @@ impl Post {
         Ok(())
     }
 
-    fn tell_mended(
+    fn tell_repaired(
         &self,
         name: &Name,
         by_agent: bool,
@@ -306,14 +313,14 @@ impl Post {
         trouble: Option<&str>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let (style, words) = match (trouble, left.len(), by_agent) {
-            (Some(trouble), _, _) => (BAD, format!("not repaired: {trouble}")),
-            (None, 0, true) => (GOOD, "repaired by its agent".to_owned()),
-            (None, 0, false) => (GOOD, "as it should be again".to_owned()),
-            (None, left, _) => (BAD, format!("{} still otherwise", plural(left, "line"))),
+        let (style, what, words) = match (trouble, left.len()) {
+            (Some(trouble), _) => (BAD, "not repaired", trouble.to_owned()),
+            (None, 0) if by_agent => (GOOD, "repaired", "by its agent".to_owned()),
+            (None, 0) => (GOOD, "repaired", "by whoever changed it".to_owned()),
+            (None, left) => (BAD, "not repaired", format!("{} differ", plural(left, "line"))),
         };
-        let view = View::Mended { device: name, by_agent, left: left.len(), trouble };
-        self.say(out, name, style, "mended", &words, &view)
+        let view = View::Repaired { device: name, by_agent, left: left.len(), trouble };
+        self.say(out, name, style, what, &words, &view)
     }
 
     /// One line for people, one object for programs.

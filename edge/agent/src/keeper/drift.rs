@@ -63,7 +63,7 @@ impl Keeper {
     pub(super) fn blind(&mut self, error: &NodeError) {
         let said = error.to_string();
         if !self.drift.is_blind {
-            self.tell(News::Blind { at_ms: now_ms(), said: said.clone() });
+            self.tell(News::ObservationFailed { at_ms: now_ms(), said: said.clone() });
         }
         self.drift.is_blind = true;
         self.drift.trouble = Some(said);
@@ -100,7 +100,7 @@ impl Keeper {
 
     fn sound(&mut self) {
         if !self.drift.seen.is_empty() {
-            self.tell(News::Mended {
+            self.tell(News::Repaired {
                 at_ms: now_ms(),
                 by_agent: false,
                 left: Vec::new(),
@@ -140,7 +140,7 @@ impl Keeper {
             }
             Err(error) => (self.drift.seen.clone(), Some(error.to_string())),
         };
-        self.tell(News::Mended {
+        self.tell(News::Repaired {
             at_ms: now_ms(),
             by_agent: true,
             left: left.clone(),

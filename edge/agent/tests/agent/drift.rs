@@ -59,7 +59,7 @@ fn a_drift_is_named_with_its_line_and_repaired() {
         "{differences:#?}"
     );
     let (by_agent, left) = ear.news("leaf-1", |news| match news {
-        News::Mended { by_agent, left, .. } => Some((by_agent, left)),
+        News::Repaired { by_agent, left, .. } => Some((by_agent, left)),
         _ => None,
     });
     assert!(by_agent && left.is_empty(), "{left:#?}");
@@ -105,7 +105,7 @@ fn a_drift_that_cannot_be_repaired_says_why_and_is_tried_again() {
     stage.node("leaf-1").fail(Some("bgpd does not answer"));
     import(&stage);
     let mended = |news: News| match news {
-        News::Mended { left, trouble, .. } => Some((left.is_empty(), trouble)),
+        News::Repaired { left, trouble, .. } => Some((left.is_empty(), trouble)),
         _ => None,
     };
     let (is_sound, trouble) = ear.news("leaf-1", mended);
@@ -131,7 +131,7 @@ fn a_port_that_is_down_is_told_when_it_had_time_to_come_up_and_nothing_is_held_a
     let told = SystemTime::UNIX_EPOCH + Duration::from_millis(at_ms + 1);
     assert!(told >= began + time_to_settle, "{:?}", told.duration_since(began));
     let left = ear.news("leaf-1", |news| match news {
-        News::Mended { left, .. } => Some(left),
+        News::Repaired { left, .. } => Some(left),
         _ => None,
     });
     assert!(left.iter().all(|one| one.statement.starts_with("link ")), "{left:#?}");

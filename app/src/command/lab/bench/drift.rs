@@ -93,7 +93,7 @@ fn endure(lab: &Lab, fault: Fault, leaf: &str, heard: &Receiver<Heard>) -> Fate 
                 fate.found.get_or_insert(at - began);
                 fate.mended = None;
             }
-            News::Mended { left, .. } if left.is_empty() => fate.mended = Some(at - began),
+            News::Repaired { left, .. } if left.is_empty() => fate.mended = Some(at - began),
             _ => {}
         }
     }
