@@ -6,10 +6,13 @@ use std::io::{self, Write};
 use control::Passage;
 use model::{Artifact, DeviceId, Dialect, Fleet, Owners, Timestamp};
 use serde::Serialize;
-use verify::{Finding, Said};
+use verify::{Code, Diagnosis, Finding, Owner, Party, Said};
 
 use crate::passage;
 use crate::words::{BAD, DIM, GOOD, NOTE, Table, cell, grouped, painted, plural, wrapped};
+
+/// The version of `schema/findings.json`.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
 
 /// More findings than this are for programs.
 const MOST: usize = 40;
@@ -33,10 +36,34 @@ pub(crate) struct Line {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Found {
+    /// Stays the same as long as the same is wrong at the same place.
+    id: String,
     code: &'static str,
+    severity: &'static str,
+    layer: &'static str,
+    place: String,
+    members: Vec<Member>,
     sentence: String,
     devices: Vec<String>,
-    said_by: Vec<Line>,
+    present: Vec<Line>,
+    missing: Vec<Missing>,
+    remedy: &'static str,
+}
+
+/// Who takes part in a finding.
+#[derive(Serialize)]
+struct Member {
+    name: String,
+    tenant: Option<String>,
+    job: Option<String>,
+}
+
+/// A line that is not there.
+#[derive(Serialize)]
+struct Missing {
+    device: String,
+    dialect: Option<Dialect>,
+    text: String,
 }
 
 impl<'a> Texts<'a> {
@@ -99,33 +126,61 @@ impl<'a> Texts<'a> {
         Ok(())
     }
 
-    /// Writes one finding and its lines.
+    /// Writes one finding, its lines, those that are not there, and what to do.
     pub(crate) fn write_finding(&self, out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
-        let style = match finding {
-            Finding::Weak(_) => NOTE,
+        let style = match finding.diagnosis {
+            Diagnosis::Weak(_) => NOTE,
             _ => BAD,
         };
-        let (code, sentence) = (finding.code(), finding.sentence(self.fleet));
+        let (code, sentence) = (finding.code().as_str(), finding.sentence(self.fleet));
         // The code is part of the first line, so the others begin below the sentence.
         let indent = code.len() + 2;
         let sentence = wrapped(&sentence, indent).join("\n");
         writeln!(out, "{style}{code}{style:#}  {}", sentence.trim_start())?;
-        self.write_lines(out, 2, finding.said_by())
+        self.write_lines(out, 2, &finding.present)?;
+        for line in &finding.missing {
+            writeln!(out, "  {NOTE}{}{NOTE:#}", line.show(self.fleet))?;
+        }
+        let (severity, remedy) = (finding.severity(), finding.remedy());
+        writeln!(out, "  {DIM}{severity}: {remedy}{DIM:#}")
     }
 
     /// The findings for programs.
     pub(crate) fn found(&self, findings: &[Finding]) -> Vec<Found> {
-        let found = |finding: &Finding| Found {
-            code: finding.code(),
+        findings.iter().map(|finding| self.found_one(finding)).collect()
+    }
+
+    fn found_one(&self, finding: &Finding) -> Found {
+        let name = |device: DeviceId| self.fleet.device_name(device).to_string();
+        let missing = finding.missing.iter().map(|line| Missing {
+            device: name(line.device),
+            dialect: line.dialect,
+            text: line.text.clone(),
+        });
+        Found {
+            id: finding.id(self.fleet),
+            code: finding.code().as_str(),
+            severity: finding.severity().as_str(),
+            layer: finding.layer(),
+            place: finding.place(self.fleet),
+            members: finding.members(self.fleet).into_iter().map(Member::from).collect(),
             sentence: finding.sentence(self.fleet),
-            devices: finding
-                .devices()
-                .into_iter()
-                .map(|device| self.fleet.device_name(device).to_string())
-                .collect(),
-            said_by: self.lines(finding.said_by()),
+            devices: finding.devices().into_iter().map(name).collect(),
+            present: self.lines(&finding.present),
+            missing: missing.collect(),
+            remedy: finding.remedy(),
+        }
+    }
+}
+
+impl From<Party> for Member {
+    fn from(Party { name, owner }: Party) -> Self {
+        let (tenant, job) = match owner {
+            Owner::Job(job) => (Some(job.tenant.to_string()), Some(job.to_string())),
+            Owner::Tenant(tenant) => (Some(tenant.to_string()), None),
+            Owner::Nobody => (None, None),
         };
-        findings.iter().map(found).collect()
+        Self { name, tenant, job }
     }
 }
 
@@ -164,24 +219,19 @@ impl Extent {
             return self.write_proved(out);
         }
         let count = |is: fn(&Finding) -> bool| findings.iter().filter(|one| is(one)).count();
-        let breaches = count(|finding| finding.code() == "breach");
-        let severed = count(|finding| finding.code() == "severed");
-        let disagreements = count(|finding| matches!(finding, Finding::Disagree(_)));
-        let weak = count(|finding| matches!(finding, Finding::Weak(_)));
+        let breaches = count(|finding| finding.code() == Code::Breach);
+        let severed = count(|finding| finding.code() == Code::Severed);
+        let disagreements = count(|finding| finding.code() == Code::Disagree);
+        let weak = count(|finding| matches!(finding.diagnosis, Diagnosis::Weak(_)));
         let counts: Vec<String> = [
             (breaches, "breach"),
             (severed, "severed pair"),
             (disagreements, "disagreement"),
-            (weak, "fence that is down"),
+            (weak, "weakness"),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, thing)| match thing {
-            "fence that is down" if count > 1 => {
-                format!("{} fences that are down", grouped(count))
-            }
-            _ => plural(count, thing),
-        })
+        .map(|(count, thing)| plural(count, thing))
         .collect();
         writeln!(out, "{BAD}Not proved{BAD:#}: {}.", counts.join(", "))
     }

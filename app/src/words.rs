@@ -94,7 +94,7 @@ pub(crate) fn aside(line: impl fmt::Display) {
 /// `1 job`, `12,000 jobs`.
 pub(crate) fn plural(count: usize, thing: &str) -> String {
     let number = grouped(count);
-    match (count, thing.strip_suffix('y'), thing.ends_with("ch")) {
+    match (count, thing.strip_suffix('y'), thing.ends_with("ch") || thing.ends_with("ss")) {
         (1, _, _) => format!("{number} {thing}"),
         (_, Some(stem), _) if !stem.ends_with(['a', 'e', 'o', 'u']) => {
             format!("{number} {stem}ies")

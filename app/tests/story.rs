@@ -4,6 +4,7 @@ mod desk;
 
 use desk::{CLUSTER, Desk};
 use expect_test::{Expect, expect};
+use serde_json::Value;
 
 const LEAF_1: &str = "bulkhead-state/sim/leaf-1/nxos";
 const LEAF_2: &str = "bulkhead-state/sim/leaf-2/";
@@ -36,7 +37,7 @@ fn a_port_moved_into_another_tenants_vlan_is_a_breach() {
         },
         expect![[r#"
             breach  leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/9 (blue/train): flooded frames,
-            Not proved: 2 breaches, 1 severed pair, 3 fences that are down.
+            Not proved: 2 breaches, 1 severed pair, 3 weaknesses.
         "#]],
     );
 }
@@ -49,7 +50,7 @@ fn a_table_that_no_longer_drops_is_found() {
         |text| text.replace("default drop\n", ""),
         expect![[r#"
             breach  leaf-1 Ethernet1/1 (red/train) meets leaf-2 swp3 (red/tune): unicast, routed through a
-            Not proved: 5 breaches, 1 fence that is down.
+            Not proved: 5 breaches, 1 weakness.
         "#]],
     );
 }
@@ -71,6 +72,27 @@ fn an_open_table_lets_through_only_what_has_a_way() {
     desk.run(&["verify", CLUSTER, "--held"]).ends(1).says("Not proved: 6 breaches").says(sixth);
 }
 
+/// The line is named that is not there, and not only those that are.
+#[test]
+fn a_permit_that_is_gone_is_named_as_missing() {
+    let desk = Desk::new("no-permit");
+    desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
+    let mut gone = String::new();
+    desk.edit(&format!("{LEAF_2}table"), |text| {
+        let is_permit = |line: &&str| line.starts_with("permit ");
+        gone = text.lines().find(is_permit).unwrap().into();
+        text.lines().filter(|line| *line != gone).map(|line| format!("{line}\n")).collect()
+    });
+    let text = desk.run(&["verify", "--held"]).ends(1);
+    text.says(&format!("leaf-2 table lacks {gone}\n")).says("medium: apply the plan again");
+    let json = desk.run(&["verify", "--held", "-o", "json"]).ends(1);
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let finding = &json["findings"][0];
+    assert_eq!((&finding["code"], &finding["severity"]), (&"severed".into(), &"medium".into()));
+    assert_eq!(finding["missing"][0]["text"], gone.as_str());
+    assert!(finding["members"][0]["job"].is_string(), "{finding:#}");
+}
+
 #[test]
 fn a_line_that_nobody_knows_is_found() {
     check(
@@ -79,7 +101,7 @@ fn a_line_that_nobody_knows_is_found() {
         |text| format!("{text}ip nhrp network-id 7\n"),
         expect![[r#"
             unknown-line  leaf-2: unknown line `ip nhrp network-id 7`: no line of this block is written so
-            Not proved: 1 fence that is down.
+            Not proved: 1 weakness.
         "#]],
     );
 }
@@ -94,7 +116,7 @@ fn an_import_of_another_tenants_routes_is_found() {
         },
         expect![[r#"
             joined  leaf-2: VRF t2 of red imports 65000:50001 of blue in VRF t1 on leaf-1 without a consent
-            Not proved: 1 fence that is down.
+            Not proved: 1 weakness.
         "#]],
     );
 }

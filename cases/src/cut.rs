@@ -29,11 +29,22 @@ pub fn at_random(artifacts: &mut [Artifact], chance: &mut Chance) -> Option<Cut>
     let before = (*lines.get(line)?).to_string();
     let after = if chance.percent(25) {
         None
+    } else if let Some(state) = port_state(&before, chance) {
+        Some(state)
     } else {
         Some(with_a_word_of_another(&before, artifact, artifacts, chance)?)
     };
     put(&mut artifacts[artifact].parts[part], line, after.as_deref());
     Some(Cut { artifact, part, line, before, after })
+}
+
+/// Another state of a port of Linux: without its packet program, or down.
+fn port_state(line: &str, chance: &mut Chance) -> Option<String> {
+    let unjudged = line.strip_suffix(" judged")?;
+    if !chance.percent(30) {
+        return None;
+    }
+    Some(if chance.percent(50) { unjudged.into() } else { format!("{line} down") })
 }
 
 fn with_a_word_of_another(

@@ -283,9 +283,13 @@ impl Act {
         let mut out = format!("Not proved: {}.\n", count(findings.len(), "finding"));
         for finding in findings {
             let _ = writeln!(out, "\n{}: {}", finding.code(), finding.sentence(&self.fleet));
-            for said in finding.said_by() {
+            for said in &finding.present {
                 self.write_line(artifacts, said, &mut out);
             }
+            for line in &finding.missing {
+                let _ = writeln!(out, "  {}", line.show(&self.fleet));
+            }
+            let _ = writeln!(out, "  {}: {}", finding.severity(), finding.remedy());
         }
         out
     }

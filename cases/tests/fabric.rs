@@ -19,7 +19,7 @@ use ground::Ground;
 use model::{Artifact, Dialect};
 use packets::{Arena, Passed};
 use truth::{Truth, by_packets, by_verifier, is_beyond_the_oracle};
-use verify::{Finding, Weakness};
+use verify::{Code, Finding};
 
 /// How many worlds are compared, unless the environment says otherwise.
 const ROUNDS: usize = 50;
@@ -115,7 +115,7 @@ struct Tally {
 fn round(seed: u64, ground: &mut Ground, arena: &mut Arena) -> Outcome {
     let world = two_leaves(seed);
     let Some(cutting) = cut(seed, &world) else { return Outcome::Whole };
-    if findings(&world, &cutting.artifacts).iter().any(is_beyond_the_oracle) {
+    if findings(&world, &cutting.artifacts).iter().any(is_of_no_plan) {
         return Outcome::Unknown;
     }
     let known = findings(&world, &cutting.artifacts).iter().find_map(why_fewer);
@@ -189,15 +189,20 @@ fn compare(world: &World, cutting: &Cutting, ground: &mut Ground, arena: &mut Ar
     Outcome::Differed { by: difference(&said, &done), how }
 }
 
+/// Whether no device takes such a text: `apply` makes no port that is down, or without the packet
+/// program, or too small.
+fn is_of_no_plan(finding: &Finding) -> bool {
+    is_beyond_the_oracle(finding)
+        || matches!(finding.code(), Code::PortDown | Code::UnfilteredPort | Code::WrongMtu)
+}
+
 /// Why fewer packets may arrive than the verifier says, of what it names as weak.
 fn why_fewer(finding: &Finding) -> Option<&'static str> {
-    let Finding::Weak(weak) = finding else { return None };
-    match weak.weakness {
-        Weakness::BrokenRates { .. }
-        | Weakness::BrokenTreatment { .. }
-        | Weakness::BrokenQueue { .. }
-        | Weakness::BrokenLink { .. } => Some("a rate that nobody promised slows packets down"),
-        Weakness::SharedAddress { .. } | Weakness::SharedLoopback { .. } => {
+    match finding.code() {
+        Code::BrokenRates | Code::BrokenTreatment | Code::BrokenQueue | Code::BrokenLink => {
+            Some("a rate that nobody promised slows packets down")
+        }
+        Code::SharedAddress | Code::SharedLoopback => {
             Some("an address in two places is reached in one of them")
         }
         _ => None,
@@ -256,7 +261,7 @@ fn cut(seed: u64, world: &World) -> Option<Cutting> {
     let turns = kinds.iter().cycle().skip(first).take(kinds.len());
     let (hole, wound) = turns
         .filter_map(|hole| Some((hole, hole.cut(world, &mut chance)?)))
-        .find(|(_, wound)| !findings(world, &wound.artifacts).iter().any(is_beyond_the_oracle))?;
+        .find(|(_, wound)| !findings(world, &wound.artifacts).iter().any(is_of_no_plan))?;
     let device = world.plan.fleet.device_name(wound.device);
     let what = format!(
         "seed {seed}, {device}: {}: {:?} became {:?}",

@@ -4,14 +4,14 @@ use clap::Args;
 use control::{Draft, Passage};
 use model::{Artifact, Fleet};
 use serde::Serialize;
-use verify::Finding;
+use verify::{Code, Finding};
 
 use super::Output;
 use super::observing::{Answered, From, Observing};
 use crate::configs::{Side, differences, statements, write_differences};
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
-use crate::evidence::{Extent, Found, Texts};
+use crate::evidence::{Extent, Found, SCHEMA_VERSION, Texts};
 use crate::passage;
 use crate::state::{State, now};
 use crate::words::{self, Format, examples};
@@ -49,6 +49,7 @@ pub(crate) struct Verify {
 
 #[derive(Serialize)]
 struct Answer<'a> {
+    version: u32,
     proved: bool,
     extent: Extent,
     findings: Vec<Found>,
@@ -72,7 +73,7 @@ impl Verify {
         let mut findings = verify::findings(fleet, &owners, &artifacts);
         if passage.as_ref().is_some_and(|passage| !passage.silent.is_empty()) {
             // What is missing may be what the silent ones hold: only what two others share is sure.
-            findings.retain(|one| matches!(one, Finding::Breach(_) | Finding::LayerBreach(_)));
+            findings.retain(|one| one.code() == Code::Breach);
         }
         let extent = Extent::of(&owners, &artifacts);
         let (passage, format) = (passage.as_ref(), self.output.format);
@@ -127,6 +128,7 @@ pub(super) fn answer(
         }
     } else {
         let answer = Answer {
+            version: SCHEMA_VERSION,
             proved: findings.is_empty() && !is_silent,
             extent: *extent,
             findings: texts.found(findings),

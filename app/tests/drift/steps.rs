@@ -14,7 +14,7 @@ use model::{Artifact, DeviceId, Dialect, Generation, Part, PartText};
 use nix::sys::signal::{Signal, raise};
 use observe::{Place, Vrfs, Vty};
 use plan::Plan;
-use verify::Finding;
+use verify::Code;
 
 use crate::standing::{APPLY, Standing, until};
 
@@ -198,8 +198,8 @@ fn breaches(everybody: &Plan, before: &Plan, held: Texts) -> Vec<String> {
         Artifact { device, dialect, generation, parts }
     }));
     let findings = verify::findings(&everybody.fleet, &everybody.owners(), &artifacts);
-    let is_breach = |one: &&Finding| matches!(one, Finding::Breach(_) | Finding::LayerBreach(_));
-    findings.iter().filter(is_breach).map(|breach| breach.sentence(&everybody.fleet)).collect()
+    let breaches = findings.iter().filter(|finding| finding.code() == Code::Breach);
+    breaches.map(|breach| breach.sentence(&everybody.fleet)).collect()
 }
 
 /// Holds what it finds in the folder, or dies in it; or says what the device holds. Only the test

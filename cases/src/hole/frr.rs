@@ -37,6 +37,27 @@ pub(crate) const HOLES: &[Hole] = &[
         spot.with(2, "auto")
     }),
     hole("a target is dropped", |spot, _| spot.dropped("route-target export")),
+    hole("a segment imports nothing", |spot, _| {
+        spot.is_stretched().then_some(())?;
+        spot.dropped("route-target import")
+    }),
+    hole("a tunnel address is not announced", |spot, _| {
+        let ["network", _] = spot.words()[..] else { return None };
+        let stretched = |job: &plan::JobNet| {
+            let here = |group: &plan::Group| group.device == spot.device;
+            job.groups.len() > 1 && job.groups.iter().any(here)
+        };
+        spot.world.plan.jobs.values().any(stretched).then(Vec::new)
+    }),
+    hole("a cable is shut down", |spot, _| {
+        let ["interface", port] = spot.words()[..] else { return None };
+        (port != "lo").then_some(())?;
+        spot.and([" shutdown".into()])
+    }),
+    hole("a route that nobody planned", |spot, _| {
+        let ["service", ..] = spot.words()[..] else { return None };
+        spot.and(["ip route 0.0.0.0/0 10.9.9.9".into()])
+    }),
     hole("a neighbour is dropped", |spot, _| {
         let ["neighbor", _, "remote-as", _] = spot.words()[..] else { return None };
         Some(Vec::new())

@@ -27,6 +27,18 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["neigh", _, "lladdr", ..] = spot.words()[..] else { return None };
         spot.with(3, "02:01:00:00:ff:ff")
     }),
+    hole("a port is detached", |spot, _| {
+        spot.has_company().then_some(())?;
+        spot.dropped("link ")
+    }),
+    hole("a port is bound to nothing", |spot, _| {
+        spot.has_company().then_some(())?;
+        spot.dropped("neigh ")
+    }),
+    hole("a segment has no tunnel", |spot, _| {
+        spot.is_stretched().then_some(())?;
+        spot.dropped("vxlan ")
+    }),
     hole("nothing stands at a cable", |spot, _| spot.dropped("uplink ")),
     hole("a segment has another job's VNI", |spot, chance| {
         let ["vxlan", _, "id", ..] = spot.words()[..] else { return None };
@@ -103,6 +115,10 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["vrf", own] = spot.words()[..] else { return None };
         spot.and([format!("route 10.0.0.0/8 via 10.1.0.5 dev br1001 vrf {own}")])
     }),
+    hole("an address that nobody planned", |spot, _| {
+        let ["vtep", _] = spot.words()[..] else { return None };
+        spot.and(["address 192.0.2.7/32 dev lo".into()])
+    }),
     hole("a forwarding entry that nobody planned", |spot, _| {
         let ["vxlan", name, ..] = spot.words()[..] else { return None };
         spot.and([format!("fdb 02:00:00:00:00:99 dst 10.255.0.7 dev {name}")])
@@ -136,7 +152,7 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["queue", _, "vrf", ..] = spot.words()[..] else { return None };
         spot.with(7, 8)
     }),
-    hole("a line that nobody knows", |spot, _| spot.and(["route 0.0.0.0/0 dev eth0".into()])),
+    hole("a line that nobody knows", |spot, _| spot.and(["nexthop id 7 dev eth0".into()])),
 ];
 
 /// The line without these words.

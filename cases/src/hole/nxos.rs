@@ -55,6 +55,35 @@ pub(crate) const HOLES: &[Hole] = &[
         let ["switchport", "access", "vlan", _] = spot.words()[..] else { return None };
         spot.with(3, spot.other_here(chance)?.1.vlan)
     }),
+    hole("a port is detached", |spot, _| {
+        spot.has_company().then_some(())?;
+        spot.dropped("switchport access vlan")
+    }),
+    hole("a port is shut down", |spot, _| {
+        spot.has_company().then_some(())?;
+        let ["switchport", "access", ..] = spot.words()[..] else { return None };
+        spot.and(["  shutdown".into()])
+    }),
+    hole("a port is bound to nothing", |spot, _| {
+        spot.has_company().then_some(())?;
+        spot.dropped("ip source binding")
+    }),
+    hole("an address is in no group", |spot, _| {
+        spot.has_company().then_some(())?;
+        spot.dropped("match connected-endpoints")
+    }),
+    // Two jobs of one switch that consented say so twice, each with a policy of its own.
+    hole("a contract is dropped", |spot, _| {
+        let ["security", "contract", "source", asks, "destination", answers, ..] = spot.words()[..]
+        else {
+            return None;
+        };
+        spot.is_only_contract(asks, answers).then(Vec::new)
+    }),
+    hole("a route that nobody planned", |spot, _| {
+        let ["nv", "overlay", "evpn"] = spot.words()[..] else { return None };
+        spot.and(["ip route 0.0.0.0/0 10.9.9.9".into()])
+    }),
     hole("a port has no source guard", |spot, _| spot.dropped("ip verify source")),
     hole("bound sources are not kept", |spot, _| spot.dropped("ip dhcp snooping vlan")),
     hole("a port that nobody owns is attached", |spot, _| {

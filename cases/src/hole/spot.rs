@@ -41,7 +41,8 @@ impl<'a> Spot<'a> {
         lines.splice(line..=line, after.iter().map(String::as_str));
         *text = lines.iter().flat_map(|line| [*line, "\n"]).collect();
         let (part, before) = (self.part.clone(), self.text.to_owned());
-        Wound { artifacts, device: self.device, part, before, after }
+        let dialect = self.world.artifacts[artifact].dialect;
+        Wound { artifacts, device: self.device, dialect, part, before, after }
     }
 
     /// The words of the line.
@@ -82,6 +83,28 @@ impl<'a> Spot<'a> {
             Part::Job(job) => self.world.plan.tenants.get(&job.tenant),
             Part::Head | Part::Whole => None,
         }
+    }
+
+    /// Nothing in place of this line, if it begins so and its artifact says it once.
+    pub(crate) fn dropped_once(&self, begin: &str) -> Option<Vec<String>> {
+        let artifact = &self.world.artifacts[self.at.0];
+        let lines = artifact.parts.iter().flat_map(|part| part.text.lines());
+        let is_once = lines.filter(|line| *line == self.text).count() == 1;
+        self.dropped(begin).filter(|_| is_once)
+    }
+
+    /// Whether no other line of the artifact is a contract of these groups.
+    pub(crate) fn is_only_contract(&self, asks: &str, answers: &str) -> bool {
+        let begin = format!("security contract source {asks} destination {answers} ");
+        let artifact = &self.world.artifacts[self.at.0];
+        let lines = artifact.parts.iter().flat_map(|part| part.text.lines());
+        lines.filter(|line| line.trim_start().starts_with(&begin)).count() == 1
+    }
+
+    /// Whether the job has more members than one, so that each must be met.
+    pub(crate) fn has_company(&self) -> bool {
+        let seats = |job: &JobNet| job.groups.iter().map(|group| group.seats.len()).sum::<usize>();
+        self.job().is_some_and(|(_, job)| seats(job) > 1)
     }
 
     /// Whether members of the job are on other devices too, so that its tunnels matter.

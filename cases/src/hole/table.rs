@@ -69,6 +69,15 @@ pub(crate) const HOLES: &[Hole] = &[
         let service = Service { protocol: protocol.parse().ok()?, port: port.parse().ok()? };
         spot.with(3, spot.unpermitted(client, service, chance)?)
     }),
+    hole("a permit is dropped", |spot, _| spot.dropped_once("permit ")),
+    hole("an endpoint is dropped", |spot, _| {
+        spot.has_company().then_some(())?;
+        spot.dropped("endpoint ")
+    }),
+    hole("a segment's space is dropped", |spot, _| {
+        spot.is_stretched().then_some(())?;
+        spot.dropped("space ")
+    }),
     hole("a permit that nobody consented to", |spot, chance| {
         let (["endpoint", space, ..], (_, own)) = (&spot.words()[..], spot.job()?) else {
             return None;

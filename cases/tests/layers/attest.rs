@@ -72,9 +72,9 @@ fn a_machine_that_runs_and_was_never_attested_is_found() {
     check(
         &[],
         expect![[r#"
-        unattested: h1: no report vouches for the machine of red/train, whose tenant demands one; attest it, or stop it
-          h1 vm:40  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
-    "#]],
+            unattested: h1: no report vouches for the machine of red/train, whose tenant demands one
+              h1 vm:40  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
+        "#]],
     );
 }
 
@@ -83,9 +83,9 @@ fn a_report_of_yesterday_is_found() {
     check(
         &[&REPORT.replace("age 42", "age 86400")],
         expect![[r#"
-        old-report: h1: the youngest report about the machine of red/train is 86400 s old; its tenant accepts 3600 s; attest it again
-          h1 attest:1  report red/train on h1 sev-snp measurement EXPECTED by notary at 2026-11-16T09:00:00Z age 86400
-    "#]],
+            old-report: h1: the youngest report about the machine of red/train is 86400 s old; its tenant accepts 3600 s
+              h1 attest:1  report red/train on h1 sev-snp measurement EXPECTED by notary at 2026-11-16T09:00:00Z age 86400
+        "#]],
     );
 }
 
@@ -95,9 +95,9 @@ fn a_machine_that_somebody_else_built_is_found() {
     check(
         &[&REPORT.replace("EXPECTED", &other)],
         expect![[r#"
-        wrong-measurement: h1: the machine of red/train was launched as ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff; its tenant expects EXPECTED; launch the right one
-          h1 attest:1  report red/train on h1 sev-snp measurement ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff by notary at 2026-11-16T09:00:00Z age 42
-    "#]],
+            wrong-measurement: h1: the machine of red/train was launched as ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff; its tenant expects EXPECTED
+              h1 attest:1  report red/train on h1 sev-snp measurement ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff by notary at 2026-11-16T09:00:00Z age 42
+        "#]],
     );
 }
 
@@ -106,11 +106,11 @@ fn a_report_that_was_moved_to_another_node_is_found() {
     check(
         &[&REPORT.replace("on h1", "on h2")],
         expect![[r#"
-        unattested: h1: no report vouches for the machine of red/train, whose tenant demands one; attest it, or stop it
-          h1 vm:40  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
-        stray-report: h1: a report is about a machine of red/train on h2, which is not here; take the line away
-          h1 attest:1  report red/train on h2 sev-snp measurement EXPECTED by notary at 2026-11-16T09:00:00Z age 42
-    "#]],
+            unattested: h1: no report vouches for the machine of red/train, whose tenant demands one
+              h1 vm:40  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
+            stray-report: h1: a report is about a machine of red/train on h2, which is not here
+              h1 attest:1  report red/train on h2 sev-snp measurement EXPECTED by notary at 2026-11-16T09:00:00Z age 42
+        "#]],
     );
 }
 
@@ -120,12 +120,12 @@ fn two_verifiers_that_do_not_agree_are_found() {
     check(
         &[REPORT, &other],
         expect![[r#"
-        contradiction: h1: the machine that reports vouch for is said to be red/train with sev-snp as EXPECTED and to be red/train with tdx as EXPECTED
-          h1 attest:1  report red/train on h1 sev-snp measurement EXPECTED by notary at 2026-11-16T09:00:00Z age 42
-          h1 attest:2  report red/train on h1 tdx measurement EXPECTED by other-notary at 2026-11-16T09:00:00Z age 42
-        wrong-technology: h1: a report about the machine of red/train is of tdx; its tenant asks for sev-snp; launch the right one
-          h1 attest:2  report red/train on h1 tdx measurement EXPECTED by other-notary at 2026-11-16T09:00:00Z age 42
-    "#]],
+            contradiction: h1: the machine that reports vouch for is said to be red/train with sev-snp as EXPECTED and to be red/train with tdx as EXPECTED
+              h1 attest:1  report red/train on h1 sev-snp measurement EXPECTED by notary at 2026-11-16T09:00:00Z age 42
+              h1 attest:2  report red/train on h1 tdx measurement EXPECTED by other-notary at 2026-11-16T09:00:00Z age 42
+            wrong-technology: h1: a report about the machine of red/train is of tdx; its tenant asks for sev-snp
+              h1 attest:2  report red/train on h1 tdx measurement EXPECTED by other-notary at 2026-11-16T09:00:00Z age 42
+        "#]],
     );
 }
 

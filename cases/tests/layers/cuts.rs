@@ -8,7 +8,7 @@ use cases::Chance;
 use model::{Artifact, Dialect, JobName, Part};
 use plan::{Ledger, Plan};
 use read::{Claim, Fact, Reading};
-use verify::Verifier;
+use verify::{Code, Finding, MissingLine, Said, Verifier};
 
 use crate::hall::{document, load};
 
@@ -19,7 +19,7 @@ const CUTS: usize = 10_000;
 const CUTS_OF_A_WORLD: usize = 400;
 
 #[test]
-fn every_cut_is_found() {
+fn every_cut_is_found_and_its_line_is_named() {
     let mut made = Made::default();
     let (mut seed, mut unfound) = (0, Vec::new());
     while made.cuts.values().sum::<usize>() < CUTS {
@@ -71,6 +71,8 @@ fn cut_world(seed: u64, made: &mut Made, unfound: &mut Vec<String>) {
 /// One part of an artifact with a hole.
 struct Cut {
     part: usize,
+    /// Which line of it, from 0.
+    line: usize,
     text: String,
     collides: bool,
     /// What was done, for whoever must look at it.
@@ -110,7 +112,13 @@ impl Cut {
         let told = format!("{:?} -> {other:?}", lines[at]);
         let before = read::claims(artifact.dialect, whole);
         let after = read::claims(artifact.dialect, &text);
-        (said(&before) != said(&after)).then_some(Self { part, text, collides: kind == 2, told })
+        (said(&before) != said(&after)).then_some(Self {
+            part,
+            line: at,
+            text,
+            collides: kind == 2,
+            told,
+        })
     }
 
     /// What is told of the cut if nobody finds it.
@@ -118,9 +126,20 @@ impl Cut {
         let (device, dialect) = (artifact.device, artifact.dialect);
         let part = &artifact.parts[self.part];
         verifier.take(device, dialect, &part.part, Some(read::claims(dialect, &self.text)));
-        let is_found = !verifier.judge().is_empty();
+        let found = verifier.judge();
         verifier.take(device, dialect, &part.part, Some(read::claims(dialect, &part.text)));
-        (!is_found).then(|| format!("seed {seed}, {dialect}, {}: {}", part.part, self.told))
+        let says = |said: &Said| {
+            (said.device, said.dialect, &said.part, said.line as usize)
+                == (device, dialect, &part.part, self.line + 1)
+        };
+        let lacks = |line: &MissingLine| (line.device, line.dialect) == (device, Some(dialect));
+        let names = |finding: &Finding| {
+            finding.present.iter().any(says) || finding.missing.iter().any(lacks)
+        };
+        (!found.iter().any(names)).then(|| {
+            let codes: Vec<Code> = found.iter().map(Finding::code).collect();
+            format!("seed {seed}, {dialect}, {}: {}: {codes:?}", part.part, self.told)
+        })
     }
 }
 

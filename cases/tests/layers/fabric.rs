@@ -15,7 +15,7 @@ fn a_partition_key_of_ports_that_nobody_owns_is_left_over() {
              +gone.job=0x0123 : 0x020100fffe000005=full, 0x020100fffe000007=limited ;
             "],
         expect![[r#"
-            leftover-key: subnet-ams-hall: InfiniBand partition 0x0123 joins ports that nobody owns; take them out of it
+            leftover-key: subnet-ams-hall: InfiniBand partition 0x0123 joins ports that nobody owns
               subnet-ams-hall pkey:3  gone.job=0x0123 : 0x020100fffe000005=full, 0x020100fffe000007=limited ;
         "#]],
     );
@@ -30,7 +30,7 @@ fn a_key_that_no_fabric_has_is_found_in_the_only_line_of_a_job() {
              +green.lab.try=0x8003 : 0x020100fffe000010=full, 0x020100fffe000011=full ;
             "],
         expect![[r#"
-            severed: a1: pkey does not give green/lab/try its interfaces 0, 1; send the plan again
+            severed: a1: pkey does not give green/lab/try its interfaces 0, 1
             unknown-line: subnet-ams-hall: unknown line `green.lab.try=0x8003 : 0x020100fffe000010=full, 0x020100fffe000011=full ;`: a partition key is written 0x0011 and is from 0x0001 to 0x7fff
               subnet-ams-hall pkey:4  green.lab.try=0x8003 : 0x020100fffe000010=full, 0x020100fffe000011=full ;
         "#]],
@@ -43,7 +43,7 @@ fn two_jobs_that_open_one_channel_meet_there_though_no_layer_gives_channels() {
     opens_of_two(
         "channel1",
         expect![[r#"
-            breach: t1 (violet/one) meets t2 (violet/two) in NVLink memory channel 1 of ams-hall-nvl: data can cross; give each job a channel of its own
+            breach: t1 (violet/one) meets t2 (violet/two) in NVLink memory channel 1 of ams-hall-nvl: data can cross
               t1 devices:11  open violet/one /dev/nvidia-caps-imex-channels/channel1
               t2 devices:11  open violet/two /dev/nvidia-caps-imex-channels/channel1
         "#]],

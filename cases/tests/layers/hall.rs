@@ -41,7 +41,7 @@ fn told(fleet: &Fleet, artifacts: &[Artifact], findings: &[Finding]) -> String {
     let mut out = String::new();
     for finding in findings {
         let _ = writeln!(out, "{}: {}", finding.code(), finding.sentence(fleet));
-        for said in finding.said_by() {
+        for said in &finding.present {
             let of = |a: &&Artifact| (a.device, a.dialect) == (said.device, said.dialect);
             let quoted = artifacts.iter().find(of).and_then(|artifact| said.quote(artifact));
             let (line, text) = quoted.unwrap();

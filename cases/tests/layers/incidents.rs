@@ -15,24 +15,24 @@ fn a_released_gpu_that_fell_into_a_default_partition_with_others_is_a_breach() {
              +active 0
             "],
         expect![[r#"
-            breach: h1 GPU 5 (blue/tune) meets h1 GPU 1 (red/train) in NVLink partition 0 of h1: data can cross; deactivate it and activate one for each
+            breach: h1 GPU 5 (blue/tune) meets h1 GPU 1 (red/train) in NVLink partition 0 of h1: data can cross
               h1 nvlink:1  partition 0 gpus 1 2 3 4 5 6 7 8
               h1 nvlink:17  active 0
-            breach: h1 GPU 5 (blue/tune) meets h1 GPU 6 (nobody's) in NVLink partition 0 of h1: data can cross; deactivate it and activate one for each
+            breach: h1 GPU 5 (blue/tune) meets h1 GPU 6 (nobody's) in NVLink partition 0 of h1: data can cross
               h1 nvlink:1  partition 0 gpus 1 2 3 4 5 6 7 8
               h1 nvlink:17  active 0
-            disagree: h1: of blue/tune vfio names GPUs 5, 7 and nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8; send the plan again to both
+            disagree: h1: of blue/tune vfio names GPUs 5, 7 and nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8
               h1 vfio:17  bind 0000:0f:00.0 vfio-pci
               h1 vfio:18  bind 0000:10:00.0 vfio-pci
               h1 nvlink:16  active 5
               h1 nvlink:17  active 0
-            disagree: h1: of red/train vfio names GPUs 1, 2, 3, 4 and nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8; send the plan again to both
+            disagree: h1: of red/train vfio names GPUs 1, 2, 3, 4 and nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8
               h1 vfio:21  bind 0000:86:00.0 vfio-pci
               h1 vfio:22  bind 0000:b8:00.0 vfio-pci
               h1 vfio:23  bind 0000:87:00.0 vfio-pci
               h1 vfio:24  bind 0000:bb:00.0 vfio-pci
               h1 nvlink:17  active 0
-            double-partition: h1: NVLink partitions 5 and 0 are both active and have GPUs in common; deactivate the one that nobody planned
+            double-partition: h1: NVLink partitions 5 and 0 are both active and have GPUs in common
               h1 nvlink:16  active 5
               h1 nvlink:17  active 0
         "#]],
@@ -48,7 +48,7 @@ fn a_partition_that_is_gone_while_a_job_uses_it_severs_the_job() {
              -active 5
             "],
         expect![[r#"
-            severed: h1: nvlink does not name blue/tune; send the plan again
+            severed: h1: nvlink does not name blue/tune
         "#]],
     );
 }
@@ -62,7 +62,7 @@ fn a_node_that_was_never_taken_out_of_a_partition_is_found_by_what_the_fabric_sa
              -bind 0000:44:00.0 nvidia
             "],
         expect![[r#"
-            disagree: h2: of green/serve nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8 and vfio names GPUs 1, 2, 3, 4, 5, 6, 7; send the plan again to both
+            disagree: h2: of green/serve nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8 and vfio names GPUs 1, 2, 3, 4, 5, 6, 7
               h2 vfio:17  bind 0000:86:00.0 nvidia
               h2 vfio:18  bind 0000:b8:00.0 nvidia
               h2 vfio:19  bind 0000:87:00.0 nvidia
@@ -84,7 +84,7 @@ fn a_channel_that_was_not_set_is_no_isolation() {
              -channel 1 violet/pre
             "],
         expect![[r#"
-            severed: t1: imex does not name violet/pre; send the plan again
+            severed: t1: imex does not name violet/pre
               t1 devices:11  open violet/pre /dev/nvidia-caps-imex-channels/channel1
         "#]],
     );
@@ -117,7 +117,7 @@ fn channel_zero_is_nobodys() {
             ",
         ],
         expect![[r#"
-            default-channel: t1: violet/pre has memory channel 0, which is everybody's who chose none; give it one of its own
+            default-channel: t1: violet/pre has memory channel 0, which is everybody's who chose none
               t1 imex:1  channel 0 violet/pre
         "#]],
     );
@@ -133,7 +133,7 @@ fn a_scheduler_that_only_sets_a_variable_isolates_nothing() {
              +ConstrainDevices=no
             "],
         expect![[r#"
-            unconstrained: slurm: Slurm does not keep jobs from devices that it did not give them; set ConstrainDevices=yes
+            unconstrained: slurm: Slurm does not keep jobs from devices that it did not give them
               slurm slurm:34  ConstrainDevices=no
         "#]],
     );
@@ -149,7 +149,7 @@ fn a_whole_directory_of_devices_is_more_than_a_job_was_given() {
              +open green/serve /dev/infiniband/
             "],
         expect![[r#"
-            disagree: h2: of green/serve vfio names interfaces 0, 1, 2, 3, 4, 5, 6, 7 and devices names interfaces 1, 2, 3, 4, 5, 6, 7; send the plan again to both
+            disagree: h2: of green/serve vfio names interfaces 0, 1, 2, 3, 4, 5, 6, 7 and devices names interfaces 1, 2, 3, 4, 5, 6, 7
               h2 devices:12  open green/serve /dev/infiniband/uverbs1
               h2 devices:13  open green/serve /dev/infiniband/uverbs2
               h2 devices:14  open green/serve /dev/infiniband/uverbs3
@@ -157,7 +157,7 @@ fn a_whole_directory_of_devices_is_more_than_a_job_was_given() {
               h2 devices:16  open green/serve /dev/infiniband/uverbs5
               h2 devices:17  open green/serve /dev/infiniband/uverbs6
               h2 devices:18  open green/serve /dev/infiniband/uverbs7
-            open-devices: h2: green/serve may open /dev/infiniband/, which is more than one device; name the files that it needs
+            open-devices: h2: green/serve may open /dev/infiniband/, which is more than one device
               h2 devices:11  open green/serve /dev/infiniband/
         "#]],
     );
@@ -173,7 +173,7 @@ fn management_of_the_fabric_is_nobodys_to_open() {
              +open green/serve /dev/infiniband/umad0
             "],
         expect![[r#"
-            open-devices: h2: green/serve may open /dev/infiniband/umad0, which manages the fabric of all; name the files that it needs
+            open-devices: h2: green/serve may open /dev/infiniband/umad0, which manages the fabric of all
               h2 devices:12  open green/serve /dev/infiniband/umad0
         "#]],
     );
@@ -189,8 +189,8 @@ fn records_that_are_right_do_not_make_a_fabric_right() {
              +active 6
             "],
         expect![[r#"
-            severed: h1: nvlink does not name blue/tune; send the plan again
-            leftover-partition: h1: NVLink partition 6 joins GPUs that nobody owns; deactivate it
+            severed: h1: nvlink does not name blue/tune
+            leftover-partition: h1: NVLink partition 6 joins GPUs that nobody owns
               h1 nvlink:16  active 6
         "#]],
     );
@@ -207,8 +207,8 @@ fn numbers_by_address_are_not_module_ids() {
              +active 8
             "],
         expect![[r#"
-            severed: h1: nvlink does not name blue/tune; send the plan again
-            double-partition: h1: NVLink partitions 7 and 1 are both active and have GPUs in common; deactivate the one that nobody planned
+            severed: h1: nvlink does not name blue/tune
+            double-partition: h1: NVLink partitions 7 and 1 are both active and have GPUs in common
               h1 nvlink:16  active 7
               h1 nvlink:18  active 1
         "#]],
@@ -235,18 +235,18 @@ fn two_tenants_in_one_iommu_group_are_a_breach() {
              +function 0000:0f:00.0 gpu 5 group 24 numa 1
             "],
         expect![[r#"
-            breach: h1 GPU 5 (blue/tune) meets h1 GPU 1 (red/train) in IOMMU group 24 of h1: data can cross; give the whole group to one of them, or switch ACS on
+            breach: h1 GPU 5 (blue/tune) meets h1 GPU 1 (red/train) in IOMMU group 24 of h1: data can cross
               h1 vfio:1  function 0000:86:00.0 gpu 1 group 24 numa 0
               h1 vfio:5  function 0000:0f:00.0 gpu 5 group 24 numa 1
-            breach: h1 (blue/tune) was given h1 IOMMU group 28 (nobody's) by devices: data can cross; take it away from the job
+            breach: h1 (blue/tune) was given h1 IOMMU group 28 (nobody's) by devices: data can cross
               h1 devices:3  open blue/tune /dev/vfio/28
-            breach: h1 (red/train) was given h1 GPU 5 (blue/tune) by devices: data can cross; take it away from the job
+            breach: h1 (red/train) was given h1 GPU 5 (blue/tune) by devices: data can cross
               h1 devices:10  open red/train /dev/vfio/24
-            disagree: h1: of blue/tune vfio names GPUs 5, 7 and devices names GPU 7; send the plan again to both
+            disagree: h1: of blue/tune vfio names GPUs 5, 7 and devices names GPU 7
               h1 vfio:17  bind 0000:0f:00.0 vfio-pci
               h1 vfio:18  bind 0000:10:00.0 vfio-pci
               h1 devices:4  open blue/tune /dev/vfio/30
-            disagree: h1: of red/train vfio names GPUs 1, 2, 3, 4 and devices names GPUs 1, 2, 3, 4, 5; send the plan again to both
+            disagree: h1: of red/train vfio names GPUs 1, 2, 3, 4 and devices names GPUs 1, 2, 3, 4, 5
               h1 vfio:21  bind 0000:86:00.0 vfio-pci
               h1 vfio:22  bind 0000:b8:00.0 vfio-pci
               h1 vfio:23  bind 0000:87:00.0 vfio-pci
@@ -272,7 +272,7 @@ fn a_bridge_without_access_control_merges_groups() {
              +beneath 0000:0e:00.0 0000:86:00.0
             "],
         expect![[r#"
-            breach: h1 GPU 5 (blue/tune) meets h1 GPU 1 (red/train) in IOMMU group 24 of h1: data can cross; give the whole group to one of them, or switch ACS on
+            breach: h1 GPU 5 (blue/tune) meets h1 GPU 1 (red/train) in IOMMU group 24 of h1: data can cross
               h1 vfio:1  function 0000:86:00.0 gpu 1 group 24 numa 0
               h1 vfio:5  function 0000:0f:00.0 gpu 5 group 28 numa 1
               h1 vfio:18  beneath 0000:0e:00.0 0000:0f:00.0
@@ -290,9 +290,9 @@ fn a_guest_with_anothers_gpu_is_a_breach() {
              +        <address domain='0x0000' bus='0x86' slot='0x00' function='0x0'/>
             "],
         expect![[r#"
-            breach: h1 (blue/tune) was given h1 GPU 1 (red/train) by vm: data can cross; take it away from the job
+            breach: h1 (blue/tune) was given h1 GPU 1 (red/train) by vm: data can cross
               h1 vm:17  <address domain='0x0000' bus='0x86' slot='0x00' function='0x0'/>
-            disagree: h1: of blue/tune vfio names GPUs 5, 7 and vm names GPUs 1, 7; send the plan again to both
+            disagree: h1: of blue/tune vfio names GPUs 5, 7 and vm names GPUs 1, 7
               h1 vfio:17  bind 0000:0f:00.0 vfio-pci
               h1 vfio:18  bind 0000:10:00.0 vfio-pci
               h1 vm:17  <address domain='0x0000' bus='0x86' slot='0x00' function='0x0'/>
@@ -326,7 +326,7 @@ fn everybody_in_the_default_partition_of_infiniband_is_an_open_default() {
              +Default=0x7fff, ipoib : ALL=full, SELF=full ;
             "],
         expect![[r#"
-            open-key: subnet-ams-hall: everybody can reach the full members of InfiniBand partition 0x7fff; make them limited
+            open-key: subnet-ams-hall: everybody can reach the full members of InfiniBand partition 0x7fff
               subnet-ams-hall pkey:1  Default=0x7fff, ipoib : ALL=full, SELF=full ;
         "#]],
     );
@@ -341,7 +341,7 @@ fn one_partition_key_for_two_jobs_is_a_breach() {
              +blue.tune=0x0004 : 0x020100fffe000004=full, 0x020100fffe000006=full ;
             "],
         expect![[r#"
-            breach: h1 interface 4 (blue/tune) meets h1 interface 0 (red/train) in InfiniBand partition 0x0004 of subnet-ams-hall: data can cross; take one of them out of it
+            breach: h1 interface 4 (blue/tune) meets h1 interface 0 (red/train) in InfiniBand partition 0x0004 of subnet-ams-hall: data can cross
               subnet-ams-hall pkey:2  blue.tune=0x0004 : 0x020100fffe000004=full, 0x020100fffe000006=full ;
               subnet-ams-hall pkey:5  red.train=0x0004 : 0x020100fffe000000=full, 0x020100fffe000001=full, 0x020100fffe000002=full, 0x020100fffe000003=full ;
         "#]],
@@ -361,9 +361,9 @@ fn the_scheduler_and_the_board_name_different_gpus() {
             ",
         ],
         expect![[r#"
-            breach: h1 (blue/tune) was given h1 GPU 6 (nobody's) by slurm: data can cross; take it away from the job
+            breach: h1 (blue/tune) was given h1 GPU 6 (nobody's) by slurm: data can cross
               slurm slurm:49  JobId=7 JobName=tune Account=blue Reservation=blue.tune JobState=RUNNING NodeList=h1 Nodes=h1 CPU_IDs=0-15 Mem=0 GRES=gpu:h100-80gb:2(IDX:2-3)
-            disagree: h1: of blue/tune vfio names GPUs 5, 7 and slurm names GPUs 6, 8; send the plan again to both
+            disagree: h1: of blue/tune vfio names GPUs 5, 7 and slurm names GPUs 6, 8
               h1 vfio:17  bind 0000:0f:00.0 vfio-pci
               h1 vfio:18  bind 0000:10:00.0 vfio-pci
               slurm slurm:49  JobId=7 JobName=tune Account=blue Reservation=blue.tune JobState=RUNNING NodeList=h1 Nodes=h1 CPU_IDs=0-15 Mem=0 GRES=gpu:h100-80gb:2(IDX:2-3)
@@ -426,7 +426,7 @@ fn a_role_for_strangers_is_a_breach() {
              +  name: blue-admins
             "],
         expect![[r#"
-            breach: group blue-admins (blue) meets namespace violet-t5 (violet) in role tenant-member of namespace violet-t5: data can cross; bind the role to groups of the namespace's tenant only
+            breach: group blue-admins (blue) meets namespace violet-t5 (violet) in role tenant-member of namespace violet-t5: data can cross
               kubernetes kubernetes:1014  bulkhead.dev/tenant: violet
               kubernetes kubernetes:1163  name: blue-admins
             no-role: kubernetes: members of violet-admins have no role in their namespace violet-t5
@@ -445,7 +445,7 @@ fn a_gpu_that_is_cut_although_nobody_asked_for_a_part_of_it_is_found() {
              +instance 1 3g.40gb start 4
             "],
         expect![[r#"
-            leftover-cut: h1: GPU 1 is cut, and nobody asked for a part of it; make it whole
+            leftover-cut: h1: GPU 1 is cut, and nobody asked for a part of it
               h1 mig:1  gpu 1 mig on
               h1 mig:2  instance 1 3g.40gb start 0
               h1 mig:3  instance 1 3g.40gb start 4

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use expect_test::expect;
 use model::{Artifact, Dialect};
 use plan::{Ledger, Plan};
-use verify::Finding;
+use verify::{Code, Diagnosis, Disagree, Finding};
 
 use crate::hall::{document, load};
 
@@ -77,11 +77,15 @@ fn with_layers(plan: &Plan, layers: &[&[Dialect]]) -> Plan {
 
 /// Whether a finding quotes a line of the layer, or names it. That a device says nothing at all
 /// explains nothing.
-fn is_about(finding: &Finding, layer: &[Dialect], plan: &Plan) -> bool {
-    let quotes = finding.said_by().iter().any(|said| layer.contains(&said.dialect));
-    let sentence = finding.sentence(&plan.fleet);
-    let names = |dialect: &Dialect| sentence.split(' ').any(|word| word == dialect.as_str());
-    finding.code() != "silent" && (quotes || layer.iter().any(names))
+fn is_about(finding: &Finding, layer: &[Dialect]) -> bool {
+    let quotes = finding.present.iter().any(|said| layer.contains(&said.dialect));
+    let names = |dialect: &Dialect| match &finding.diagnosis {
+        Diagnosis::Disagree(Disagree { first, second, .. }) => {
+            [first.layer, second.layer].contains(dialect)
+        }
+        _ => finding.layer() == dialect.as_str(),
+    };
+    finding.code() != Code::Silent && (quotes || layer.iter().any(names))
 }
 
 #[test]
@@ -104,9 +108,10 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
             for (plan, wrong) in [(&first, *other), (&second, *one)] {
                 let artifacts = mixed(plan, [(&first, *one), (&second, *other)]);
                 let found = findings(plan, &artifacts);
-                let is_told = found.iter().any(|finding| is_about(finding, wrong, plan));
+                let is_told = found.iter().any(|finding| is_about(finding, wrong));
                 assert!(is_told, "{both:?}: nobody says that {wrong:?} is not as planned");
-                let codes: BTreeSet<&str> = found.iter().map(Finding::code).collect();
+                let codes: BTreeSet<&str> =
+                    found.iter().map(|finding| finding.code().as_str()).collect();
                 let codes: Vec<&str> = codes.into_iter().collect();
                 told += &format!("{} and {}: {}\n", one[0], other[0], codes.join(" "));
             }

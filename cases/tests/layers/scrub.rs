@@ -58,7 +58,7 @@ fn a_memory_without_evidence_is_where_both_meet() {
             scrubbed red/more nics 1,3 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
             scrubbed red/more nics 1,3 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
 
-            breach: h1 GPU 1 (blue/tune) meets h1 GPU 1 (red/train) in the hbm of h1, which was not scrubbed in between: data can cross; take it away from the job, scrub it and write the evidence down
+            breach: h1 GPU 1 (blue/tune) meets h1 GPU 1 (red/train) in the hbm of h1, which was not scrubbed in between: data can cross
               h1 scrub:1  after blue/tune nics 0,2 red/train owing hbm,nic
         "#]],
     );
@@ -72,13 +72,13 @@ fn no_evidence_at_all_is_a_meeting_in_every_memory() {
             after blue/tune nics 0,2 red/train owing hbm,nic
             after red/more nics 1,3 red/train owing hbm,nic
 
-            breach: h1 GPU 1 (blue/tune) meets h1 GPU 1 (red/train) in the hbm of h1, which was not scrubbed in between: data can cross; take it away from the job, scrub it and write the evidence down
+            breach: h1 GPU 1 (blue/tune) meets h1 GPU 1 (red/train) in the hbm of h1, which was not scrubbed in between: data can cross
               h1 scrub:1  after blue/tune nics 0,2 red/train owing hbm,nic
-            breach: h1 GPU 2 (red/more) meets h1 GPU 2 (red/train) in the hbm of h1, which was not scrubbed in between: data can cross; take it away from the job, scrub it and write the evidence down
+            breach: h1 GPU 2 (red/more) meets h1 GPU 2 (red/train) in the hbm of h1, which was not scrubbed in between: data can cross
               h1 scrub:2  after red/more nics 1,3 red/train owing hbm,nic
-            breach: h1 interface 0 (blue/tune) meets h1 interface 0 (red/train) in the nic of h1, which was not scrubbed in between: data can cross; take it away from the job, scrub it and write the evidence down
+            breach: h1 interface 0 (blue/tune) meets h1 interface 0 (red/train) in the nic of h1, which was not scrubbed in between: data can cross
               h1 scrub:1  after blue/tune nics 0,2 red/train owing hbm,nic
-            breach: h1 interface 1 (red/more) meets h1 interface 1 (red/train) in the nic of h1, which was not scrubbed in between: data can cross; take it away from the job, scrub it and write the evidence down
+            breach: h1 interface 1 (red/more) meets h1 interface 1 (red/train) in the nic of h1, which was not scrubbed in between: data can cross
               h1 scrub:2  after red/more nics 1,3 red/train owing hbm,nic
         "#]],
     );
@@ -95,7 +95,7 @@ fn nobody_says_who_was_there_before() {
             scrubbed red/more nics 1,3 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
             scrubbed red/more nics 1,3 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
 
-            unknown-past: h1: nobody says who had interfaces 0, 2 of blue/tune last; tell it from the log
+            unknown-past: h1: nobody says who had interfaces 0, 2 of blue/tune last
               h1 scrub:1  scrubbed blue/tune nics 0,2 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
               h1 scrub:2  scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
         "#]],

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Consent, DeviceId, JobName, Owners, Port};
 use sim::{Pair, Passing};
-use verify::{Endpoint, Finding, Severed, Talk, Weakness};
+use verify::{Breach, Code, Diagnosis, Endpoint, Finding, Severed, Talk};
 
 /// An owner: a job, or a port of nobody's.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -24,26 +24,27 @@ pub(crate) struct Truth {
     pub(crate) unmet: BTreeSet<Consent>,
 }
 
-/// A text with a line that nobody knows, or one that contradicts itself, is refused as it is:
-/// what a device would make of it is not for us to say.
+/// A text with a line that nobody knows, one that contradicts itself, or one that leads packets by
+/// a way of its own is refused as it is: what a device would make of it is not for us to say.
 pub(crate) fn is_beyond_the_oracle(finding: &Finding) -> bool {
     matches!(
-        finding,
-        Finding::Weak(weak) if matches!(
-            weak.weakness,
-            Weakness::UnknownLine { .. } | Weakness::Contradiction { .. }
-        )
+        finding.code(),
+        Code::UnknownLine
+            | Code::Contradiction
+            | Code::StrayRoute
+            | Code::StrayForwarding
+            | Code::StrayAddress
     )
 }
 
 pub(crate) fn by_verifier(findings: &[Finding]) -> Truth {
     let mut truth = Truth::default();
     for finding in findings {
-        match finding {
-            Finding::Breach(breach) => {
-                truth.crossings.insert((who(&breach.from), who(&breach.to)));
+        match &finding.diagnosis {
+            Diagnosis::Breach(Breach { from, to, .. }) => {
+                truth.crossings.insert((who(from), who(to)));
             }
-            Finding::Severed(Severed { from, to, talk, .. }) => {
+            Diagnosis::Severed(Severed { from, to, talk }) => {
                 let (Some(a), Some(b)) = (from.owner.clone(), to.owner.clone()) else { continue };
                 match talk {
                     Talk::Any if (from.device, from.port) != (to.device, to.port) => {

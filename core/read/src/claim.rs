@@ -37,6 +37,17 @@ pub enum Scope {
     Vrf(VrfName),
 }
 
+/// What a device can do of its own.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Stray {
+    /// A route.
+    Route,
+    /// An entry of a forwarding table.
+    Forwarding,
+    /// An address.
+    Address,
+}
+
 /// What a line of a configuration can say. The same words for every dialect.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[allow(missing_docs, reason = "each variant's sentence names its fields")]
@@ -125,6 +136,16 @@ pub enum Fact {
     /// In this VRF the two groups may speak: the first asks, the second answers.
     Contract { vrf: VrfName, client: Tag, provider: Tag, service: Service },
 
+    // What no plan says of a port or of a device, and everybody knows the meaning of.
+    /// Nothing passes the port.
+    Down(Port),
+    /// The packet program does not stand at the port, so anything passes.
+    Unfiltered(Port),
+    /// The fabric's longest frames do not fit through the port, which takes so many bytes.
+    ShortFrames { port: Port, mtu: u32 },
+    /// The device does something of its own that can lead frames past what is planned.
+    Stray { what: Stray, line: SmolStr },
+
     // Queues of a Linux tunnel endpoint.
     /// A cable to the fabric.
     Uplink(Port),
@@ -163,4 +184,15 @@ pub enum Fact {
 
     /// What a layer besides the network holds.
     Holds(Hold),
+}
+
+impl Fact {
+    /// Whether it is said of what devices hold alone: no plan has such a line.
+    #[must_use]
+    pub const fn is_of_no_plan(&self) -> bool {
+        matches!(
+            self,
+            Self::Down(_) | Self::Unfiltered(_) | Self::ShortFrames { .. } | Self::Stray { .. }
+        )
+    }
 }

@@ -5,7 +5,7 @@ use wire::Vni;
 
 use crate::lines::{Line, lines};
 use crate::values::{Why, address, asn, distinguisher, port, prefixed, seconds, target, vni, vrf};
-use crate::{Claim, Fact, Reading, Scope, Unknown};
+use crate::{Claim, Fact, Reading, Scope, Stray, Unknown};
 
 /// Lines that are none of our business: names, logs, timers, what tells a tenant's own addresses
 /// to its own VRF, and what FRR says of itself without being asked. Each is a whole line or the first words of one.
@@ -187,6 +187,7 @@ impl Reader {
             ["frr", "defaults", profile, ..] if *profile != "datacenter" => {
                 return Err(No::Wrong("only with `frr defaults datacenter` do sessions stand"));
             }
+            ["ip" | "ipv6", "route", ..] => return self.stray(line, words),
             ["no", "ip", "forwarding"] => {
                 return Err(No::Wrong("a device that does not forward carries nobody's packets"));
             }
@@ -196,11 +197,15 @@ impl Reader {
     }
 
     fn cable(&mut self, line: u32, port: Port, words: &[&str]) -> Result<(), No> {
-        let ["ip", "address", at] = words else {
-            return Err(No::Unheard);
+        let fact = match words {
+            ["ip", "address", at] => {
+                let (address, _prefix) = prefixed(at)?;
+                Fact::CableAddress { port, address }
+            }
+            ["shutdown"] => Fact::Down(port),
+            _ => return Err(No::Unheard),
         };
-        let (address, _prefix) = prefixed(at)?;
-        self.claim(line, Fact::CableAddress { port, address });
+        self.claim(line, fact);
         Ok(())
     }
 
@@ -210,6 +215,7 @@ impl Reader {
             // FRR says which namespace the VRF is: on Linux without VRF devices, one of its name.
             ["netns", path] if path.rsplit('/').next() == Some(&vrf.0) => return Ok(()),
             ["netns", ..] => return Err(No::Wrong("a VRF is the namespace of its own name")),
+            ["ip" | "ipv6", "route", ..] => return self.stray(line, words),
             _ => return Err(No::Unheard),
         };
         let vni = vni(number)?;
@@ -372,6 +378,12 @@ impl Reader {
             return Err(No::Wrong("a loopback has a single address: /32"));
         };
         self.claim(line, Fact::Loopback(address));
+        Ok(())
+    }
+
+    /// A route that somebody set by hand.
+    fn stray(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
+        self.claim(line, Fact::Stray { what: Stray::Route, line: words.join(" ").into() });
         Ok(())
     }
 

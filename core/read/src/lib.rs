@@ -30,7 +30,7 @@ mod vm;
 mod words;
 mod yaml;
 
-pub use claim::{Bridge, Claim, Fact, Scope};
+pub use claim::{Bridge, Claim, Fact, Scope, Stray};
 pub use differ::{Difference, differences};
 pub use hold::{Cleaned, DeviceFile, Direction, Function, Hold, Left, Peer, Report};
 

@@ -1,13 +1,13 @@
 use std::net::Ipv4Addr;
 
-use model::VrfName;
 use model::numbering::tenant_of_l3vni;
+use model::{Port, VrfName};
 use wire::{Mac, Vni, router_mac};
 
 use crate::lines::{Line, lines};
 use crate::run::Run;
 use crate::values::{Why, address, bps, bridge, mac, port, prefixed, vni, vrf};
-use crate::{Bridge, Claim, Fact, Reading, Unknown};
+use crate::{Bridge, Claim, Fact, Reading, Stray, Unknown};
 
 /// Lines that are none of our business, by how they begin: comments.
 pub(crate) const IGNORED: &[&str] = &["#"];
@@ -39,9 +39,10 @@ fn facts(line: &Line<'_>, claims: &mut Vec<Claim>) -> Result<(), Why> {
             mac: mac(ethernet)?,
         }),
         ["link", on, "master", name, state @ ..] => {
-            let fact = Fact::Attached { port: port(on)?, bridge: bridge(name) };
-            judged(state)?;
-            claim(fact);
+            let port = port(on)?;
+            state_of(port, state, &mut claim, |claim| {
+                claim(Fact::Attached { port, bridge: bridge(name) });
+            })?;
         }
         ["bridge", name, options @ ..] => bridge_facts(bridge(name), options, claim)?,
         ["vxlan", _name, options @ ..] => tunnel_facts(Tunnel::from_options(options)?, claim),
@@ -59,9 +60,14 @@ fn facts(line: &Line<'_>, claims: &mut Vec<Claim>) -> Result<(), Why> {
             claim(Fact::Has(own));
         }
         ["uplink", on, state @ ..] => {
-            let fact = Fact::Uplink(port(on)?);
-            judged(state)?;
-            claim(fact);
+            let port = port(on)?;
+            // Where nothing judges what comes by a cable, it is none that the plan can use.
+            let is_judged = state.contains(&"judged");
+            state_of(port, state, &mut claim, |claim| {
+                if is_judged {
+                    claim(Fact::Uplink(port));
+                }
+            })?;
         }
         ["queue", on, "rate", rate] => {
             claim(Fact::QueuedLink { port: port(on)?, rate_bps: queued(rate)? });
@@ -72,24 +78,49 @@ fn facts(line: &Line<'_>, claims: &mut Vec<Claim>) -> Result<(), Why> {
         }
         ["queue", ..] => return Err("a queue has its rates and nothing else that was changed"),
         // What a device says it holds besides.
-        ["route", ..] => return Err("a route that nobody planned can lead out of its VRF"),
-        ["fdb", ..] => return Err("a forwarding entry that nobody planned can lead anywhere"),
-        ["address", ..] => return Err("nobody planned this address"),
+        ["route", ..] => claim(stray(Stray::Route, line)),
+        ["fdb", ..] => claim(stray(Stray::Forwarding, line)),
+        ["address", ..] => claim(stray(Stray::Address, line)),
         _ => return Err("no line of this dialect is written so"),
     }
     Ok(())
 }
 
-/// What is said of a port after its name: the frames that fit through it, and that the packet
-/// program stands there. A port that is down is told too, because nothing passes it.
-fn judged(state: &[&str]) -> Result<(), Why> {
-    match state {
-        ["mtu", "9216", "judged"] => Ok(()),
-        ["mtu", .., "down"] => Err("nothing passes here while the port is down"),
-        ["mtu", _] => Err("without the packet program anything passes here"),
-        ["mtu", _, "judged"] => Err("frames of this fabric need an mtu of 9216"),
-        _ => Err("a port is said to have `mtu 9216 judged` and nothing else"),
+/// What is said of a port after its name: the frames that fit through it, that the packet program
+/// stands there, and that it is down. What the port is for is claimed only if all of it is known.
+fn state_of<C: FnMut(Fact)>(
+    port: Port,
+    state: &[&str],
+    claim: &mut C,
+    what: impl FnOnce(&mut C),
+) -> Result<(), Why> {
+    const WHY: Why = "a port is said to have `mtu 9216 judged`, less of it, or `down` after it";
+    const FABRIC_MTU: u32 = 9216;
+    let (state, is_down) = match state {
+        [state @ .., "down"] => (state, true),
+        _ => (state, false),
+    };
+    let (mtu, is_judged) = match state {
+        ["mtu", mtu] => (mtu, false),
+        ["mtu", mtu, "judged"] => (mtu, true),
+        _ => return Err(WHY),
+    };
+    let mtu: u32 = mtu.parse().map_err(|_| WHY)?;
+    what(claim);
+    if !is_judged {
+        claim(Fact::Unfiltered(port));
     }
+    if mtu != FABRIC_MTU {
+        claim(Fact::ShortFrames { port, mtu });
+    }
+    if is_down {
+        claim(Fact::Down(port));
+    }
+    Ok(())
+}
+
+fn stray(what: Stray, line: &Line<'_>) -> Fact {
+    Fact::Stray { what, line: line.text.into() }
 }
 
 /// The kernel's queues count whole bytes a second.

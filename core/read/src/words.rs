@@ -2,7 +2,7 @@ use std::fmt;
 
 use model::{Rate, VrfName};
 
-use crate::{Fact, Scope};
+use crate::{Fact, Scope, Stray};
 
 /// What a claim says, in words.
 impl fmt::Display for Fact {
@@ -68,6 +68,12 @@ impl fmt::Display for Fact {
             Self::Contract { vrf, client, provider, service } => {
                 write!(f, "in VRF {vrf} group {client} may ask group {provider} at {service}")
             }
+            Self::Down(port) => write!(f, "{port} is down"),
+            Self::Unfiltered(port) => write!(f, "no packet program stands at {port}"),
+            Self::ShortFrames { port, mtu } => {
+                write!(f, "{port} takes frames of at most {mtu} bytes")
+            }
+            Self::Stray { what, line } => write!(f, "has {what} of its own: `{line}`"),
             Self::Uplink(port) => write!(f, "{port} is a cable to the fabric"),
             Self::QueuedLink { port, rate_bps } => {
                 write!(f, "what is over {} waits at {port}", Rate { bps: *rate_bps })
@@ -108,6 +114,16 @@ impl fmt::Display for Fact {
                 write_ceiling(f, *ceiling_bps)
             }
         }
+    }
+}
+
+impl fmt::Display for Stray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Route => "a route",
+            Self::Forwarding => "a forwarding entry",
+            Self::Address => "an address",
+        })
     }
 }
 

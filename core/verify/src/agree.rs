@@ -7,12 +7,13 @@ use model::{DeviceId, Dialect, Port, TenantName, VrfName};
 use read::Scope;
 use wire::{Tag, Vni};
 
-use crate::device::At;
-use crate::finding::Weakness;
+use crate::device::{At, PortState};
 use crate::index::VniUser;
 use crate::islands::mate;
 use crate::judge::Judgement;
+use crate::layers::Owner;
 use crate::verifier::Verifier;
+use crate::weakness::Weakness;
 
 impl Verifier {
     /// A tunnel comes from the device's own address, carries tags, learns nothing by itself, and
@@ -49,6 +50,9 @@ impl Verifier {
                 let weakness = Weakness::StrangeSpace { vni, vrf: vrf.clone() };
                 let ats = spaces.into_iter().flat_map(|lines| lines.ats());
                 self.weak(judgement, Some(device), weakness, ats);
+                if spaces.is_none() {
+                    judgement.lacks(device, Dialect::Table, format!("space {vrf} vni {vni}"));
+                }
             }
         }
     }
@@ -69,17 +73,18 @@ impl Verifier {
                 };
                 self.weak(judgement, Some(device), weakness, [*at, *other]);
             }
-            let judged = |port: &Port| facts.uplinks.contains_key(port);
-            let open = lines.iter().find(|(port, _)| !judged(port));
+            let told = |port: &Port| facts.uplinks.contains_key(port) || facts.is_unfiltered(*port);
+            let open = lines.iter().find(|(port, _)| !told(port));
             if let Some((port, at)) = open.filter(|_| self.world.judges_cables[device.index()]) {
                 self.weak(judgement, Some(device), Weakness::OpenCable(*port), [*at]);
+                judgement.lacks(device, Dialect::Linux, format!("uplink {port} mtu 9216 judged"));
             }
         }
     }
 
     /// A VNI belongs to one job or to one tenant, on every device.
     pub(crate) fn judge_vni(&self, vni: Vni, judgement: &mut Judgement) {
-        let mut owners: BTreeMap<String, Vec<At>> = BTreeMap::new();
+        let mut owners: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
         for (device, user) in self.index.vnis.get(&vni).into_iter().flatten() {
             let facts = self.facts(*device);
             match user {
@@ -91,7 +96,7 @@ impl Verifier {
                     let owner = seats.find_map(|seat| seat.owner);
                     let lines = facts.bridges.get(bridge).map(|lines| &lines.vni);
                     if let (Some(owner), Some(lines)) = (owner, lines) {
-                        let name = self.job_name(owner).to_string();
+                        let name = Owner::Job(self.job_name(owner).clone());
                         owners.entry(name).or_default().extend(lines.ats());
                     }
                 }
@@ -100,7 +105,7 @@ impl Verifier {
                     let mut tenants = self.index.tenants_in(*device, vrf);
                     let tenant = tenants.next().filter(|_| tenants.next().is_none());
                     if let (Some(tenant), Some(lines)) = (tenant, facts.vrfs.get(vrf)) {
-                        let ats = owners.entry(tenant.to_string()).or_default();
+                        let ats = owners.entry(Owner::Tenant(tenant.clone())).or_default();
                         ats.extend(
                             lines
                                 .vni
@@ -112,9 +117,11 @@ impl Verifier {
                 }
             }
         }
+        // Enough of each to have the odd one among them.
+        const MOST: usize = 8;
         let mut owners = owners.into_iter();
         if let (Some((first, ours)), Some((second, theirs))) = (owners.next(), owners.next()) {
-            let ats = ours.into_iter().take(2).chain(theirs.into_iter().take(2));
+            let ats = ours.into_iter().take(MOST).chain(theirs.into_iter().take(MOST));
             self.weak(judgement, None, Weakness::SharedVni { vni, first, second }, ats);
         }
     }
@@ -153,9 +160,22 @@ impl Verifier {
         }
     }
 
-    /// A packet program lets only ports speak that somebody owns, and every line about an endpoint
-    /// names the Ethernet address of the interface that is there.
+    /// A port is up, takes the fabric's frames, and has its packet program. A program lets only
+    /// ports speak that somebody owns, and every line about an endpoint names the Ethernet address
+    /// of the interface that is there.
     pub(crate) fn judge_port(&self, device: DeviceId, port: Port, judgement: &mut Judgement) {
+        if let Some(PortState { down, unfiltered, mtu }) = self.facts(device).states.get(&port) {
+            if !down.is_empty() {
+                self.weak(judgement, Some(device), Weakness::Down(port), down.ats());
+            }
+            if !unfiltered.is_empty() {
+                self.weak(judgement, Some(device), Weakness::Unfiltered(port), unfiltered.ats());
+            }
+            for (mtu, at) in mtu.iter() {
+                let weakness = Weakness::ShortFrames { port, mtu: *mtu };
+                self.weak(judgement, Some(device), weakness, [*at]);
+            }
+        }
         let Some(lines) = self.facts(device).ports.get(&port) else { return };
         let owned = self.owners[device.index()].contains_key(&port);
         if !owned && !lines.entries.is_empty() {

@@ -6,7 +6,7 @@ use model::{Consent, DeviceId, Port, RouteTarget};
 use read::Scope;
 
 use crate::device::{Lines, Targets};
-use crate::finding::{Breach, Finding, Severed, Talk};
+use crate::finding::{Breach, Diagnosis, Finding, Severed, Talk};
 use crate::index::{DomainKey, Seat};
 use crate::judge::Judgement;
 use crate::verifier::{JobId, Verifier};
@@ -59,13 +59,15 @@ impl Verifier {
                         let ats = self.world.evidence(a, b, Some((way, talk)));
                         found.insert(
                             pair,
-                            Finding::Breach(Breach {
-                                from: self.endpoint(from.0, sender.port),
-                                to: self.endpoint(to.0, receiver.port),
-                                way,
-                                talk,
-                                said_by: ats.into_iter().map(|at| self.said(at)).collect(),
-                            }),
+                            self.finding(
+                                Diagnosis::Breach(Breach {
+                                    from: self.endpoint(from.0, sender.port),
+                                    to: self.endpoint(to.0, receiver.port),
+                                    way,
+                                    talk,
+                                }),
+                                ats,
+                            ),
                         );
                         break;
                     }
@@ -208,12 +210,12 @@ impl Verifier {
         }
         ats.sort_unstable();
         ats.dedup();
-        Finding::Severed(Severed {
+        let diagnosis = Diagnosis::Severed(Severed {
             from: self.endpoint(from.device, from.port),
             to: self.endpoint(to.device, to.port),
             talk,
-            said_by: ats.into_iter().map(|at| self.said(at)).collect(),
-        })
+        });
+        Finding { missing: self.lacking(from, to, talk), ..self.finding(diagnosis, ats) }
     }
 }
 

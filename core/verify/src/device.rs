@@ -6,8 +6,9 @@ use std::num::NonZeroU32;
 
 use ipnet::Ipv4Net;
 use model::{Asn, Port, Rate, Rates, RouteDistinguisher, RouteTarget, Service, Treatment, VrfName};
-use read::{Bridge, Fact, Scope};
+use read::{Bridge, Fact, Scope, Stray};
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 use wire::{Mac, Tag, Vni};
 
 /// A line: the sheet it stands on and its number there.
@@ -93,6 +94,10 @@ pub(crate) struct Device {
     pub(crate) ports: BTreeMap<Port, Box<PortLines>>,
     pub(crate) addresses: BTreeMap<Ipv4Addr, SmallVec<[Port; 1]>>,
     pub(crate) table: Table,
+    /// What no plan says of ports, by port; mostly of none.
+    pub(crate) states: BTreeMap<Port, PortState>,
+    /// What the device does of its own.
+    pub(crate) strays: BTreeMap<(Stray, SmolStr), Lines<()>>,
     /// The cables to the fabric; only Linux tells of them.
     pub(crate) uplinks: BTreeMap<Port, Lines<()>>,
     /// The rates over which frames wait at an uplink.
@@ -189,6 +194,14 @@ pub(crate) struct PortLines {
     guarded: Lines<()>,
     pub(crate) bound: Lines<(Bridge, Ipv4Addr, Mac)>,
     pub(crate) entries: Lines<Entry>,
+}
+
+/// What is wrong with a port itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PortState {
+    pub(crate) down: Lines<()>,
+    pub(crate) unfiltered: Lines<()>,
+    pub(crate) mtu: Lines<u32>,
 }
 
 /// An endpoint line of the packet program.
@@ -378,6 +391,16 @@ impl Device {
                 let treatment = Treatment { class: *class, ceiling: rate(*ceiling_bps) };
                 turn_in(&mut self.table.jobs, (space.clone(), *tag), treatment, at, turn);
             }
+            Fact::Down(port) => self.turn_state(*port, |state| state.down.turn((), at, turn)),
+            Fact::Unfiltered(port) => {
+                self.turn_state(*port, |state| state.unfiltered.turn((), at, turn));
+            }
+            Fact::ShortFrames { port, mtu } => {
+                self.turn_state(*port, |state| state.mtu.turn(*mtu, at, turn));
+            }
+            Fact::Stray { what, line } => {
+                turn_in(&mut self.strays, (*what, line.clone()), (), at, turn);
+            }
             Fact::Uplink(port) => turn_in(&mut self.uplinks, *port, (), at, turn),
             Fact::QueuedLink { port, rate_bps } => {
                 turn_in(&mut self.queued_links, *port, *rate_bps, at, turn);
@@ -387,6 +410,24 @@ impl Device {
                 turn_in(&mut self.queues, (vrf.clone(), *port), rates, at, turn);
             }
         }
+    }
+
+    fn turn_state(&mut self, port: Port, turn: impl FnOnce(&mut PortState)) {
+        let state = self.states.entry(port).or_default();
+        turn(state);
+        if state.down.is_empty() && state.unfiltered.is_empty() && state.mtu.is_empty() {
+            self.states.remove(&port);
+        }
+    }
+
+    /// Whether nothing passes a port.
+    pub(crate) fn is_down(&self, port: Port) -> bool {
+        self.states.get(&port).is_some_and(|state| !state.down.is_empty())
+    }
+
+    /// Whether no packet program stands at a port.
+    pub(crate) fn is_unfiltered(&self, port: Port) -> bool {
+        self.states.get(&port).is_some_and(|state| !state.unfiltered.is_empty())
     }
 
     fn tunnel(&mut self, vni: Vni) -> &mut Tunnel {
@@ -568,6 +609,17 @@ impl Device {
     pub(crate) fn guards(&self, port: &PortLines, bridge: &Bridge) -> bool {
         let kept = self.bridges.get(bridge).is_some_and(|lines| !lines.keeps.is_empty());
         kept && !port.guarded.is_empty() && !self.keeps.is_empty()
+    }
+
+    /// The lines that are missing for that.
+    pub(crate) fn lacking_guard(&self, port: &PortLines, bridge: &Bridge) -> Vec<String> {
+        let kept = self.bridges.get(bridge).is_some_and(|lines| !lines.keeps.is_empty());
+        let all = [
+            (self.keeps.is_empty(), "ip dhcp snooping".into()),
+            (!kept, format!("ip dhcp snooping vlan {bridge}")),
+            (port.guarded.is_empty(), "ip verify source dhcp-snooping-vlan".into()),
+        ];
+        all.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, text)| text).collect()
     }
 
     /// Whether the packet program drops what no entry allows.

@@ -1,18 +1,31 @@
+//! What was found: a diagnosis, the lines that say so, and the lines that are not there.
+
 use std::fmt;
-use std::net::Ipv4Addr;
 
-use model::{
-    Artifact, DeviceId, Dialect, Fleet, JobName, Part, Port, RouteDistinguisher, RouteTarget,
-    Service, TenantName, VrfName,
-};
-use read::{Bridge, Scope};
-use wire::{Mac, Tag, Vni};
+use model::{Artifact, DeviceId, Dialect, Digest, Fleet, JobName, Part, Port, Service};
+use read::Scope;
 
-use crate::layers::{Disagree, LayerBreach, LayerSevered, LayerWeakness};
+use crate::code::{Code, Severity};
+use crate::layers::{Disagree, LayerBreach, LayerSevered, Owner};
+use crate::weakness::Weakness;
 
 /// Something that is not as it must be. Any of them keeps artifacts from being cleared.
+///
+/// Code, severity, layer, place, members, sentence and remedy all follow from the diagnosis:
+/// whoever prints one asks for them, and nobody looks for words in a sentence.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Finding {
+pub struct Finding {
+    /// What is not as it must be.
+    pub diagnosis: Diagnosis,
+    /// The lines that say so.
+    pub present: Vec<Said>,
+    /// The lines whose absence is the cause, as far as they can be known.
+    pub missing: Vec<MissingLine>,
+}
+
+/// What is not as it must be.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Diagnosis {
     /// Packets can cross between two owners who did not both agree to it.
     Breach(Breach),
     /// Two owners share a place of another layer, or one was given what is not its own.
@@ -38,11 +51,10 @@ pub struct Breach {
     pub way: Way,
     /// What it carries.
     pub talk: Talk,
-    /// The lines that let it through.
-    pub said_by: Vec<Said>,
 }
 
-/// Unicast does not pass from the first endpoint to the second.
+/// Unicast does not pass from the first endpoint to the second. An endpoint that is severed from
+/// itself is attached to nothing.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Severed {
     /// Who sends.
@@ -51,8 +63,6 @@ pub struct Severed {
     pub to: Endpoint,
     /// What it carries.
     pub talk: Talk,
-    /// The lines that are all there is about the two.
-    pub said_by: Vec<Said>,
 }
 
 /// A fence that is down.
@@ -62,8 +72,26 @@ pub struct Weak {
     pub weakness: Weakness,
     /// The device where it is down, if it is one.
     pub device: Option<DeviceId>,
-    /// The lines that say so.
-    pub said_by: Vec<Said>,
+}
+
+/// Something that takes part in a finding, and whose it is.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Party {
+    /// What it is, with the fleet's names.
+    pub name: String,
+    /// Whose it is.
+    pub owner: Owner,
+}
+
+/// A line that is not there.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct MissingLine {
+    /// The device that lacks it.
+    pub device: DeviceId,
+    /// The text that it would stand in; none for what no text says, such as a cable.
+    pub dialect: Option<Dialect>,
+    /// The line as it would stand there; what it would say, where a word of it cannot be known.
+    pub text: String,
 }
 
 /// One end of a packet's way.
@@ -116,93 +144,6 @@ pub struct Said {
     pub line: u32,
 }
 
-/// Which fence is down.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-#[allow(missing_docs, reason = "each variant's sentence names its fields")]
-pub enum Weakness {
-    /// A line that nobody knows.
-    UnknownLine { text: String, why: &'static str },
-    /// Nothing is known about this artifact of the device.
-    Silent(Dialect),
-    /// The device chooses its route targets itself, so any AS can inject.
-    AutomaticTarget(Scope),
-    /// Routes of this scope have no explicit distinguisher.
-    NoDistinguisher(Scope),
-    /// Two devices have one address of their own: what is for one of them may end at the other.
-    SharedLoopback { address: Ipv4Addr, first: DeviceId, second: DeviceId },
-    /// Two scopes share a distinguisher.
-    SharedDistinguisher { rd: RouteDistinguisher, first: Place, second: Place },
-    /// Nobody exports what is imported.
-    DeadImport { scope: Scope, target: RouteTarget },
-    /// A scope of one owner imports another's routes without a consent.
-    Joined { scope: Scope, ours: String, target: RouteTarget, exporter: Place, theirs: String },
-    /// A VRF of a Linux device imports another tenant's routes, which lead nowhere there and take
-    /// the place of its own.
-    MisleadingImport { scope: Scope, target: RouteTarget, theirs: TenantName },
-    /// A VRF of one tenant sends into the VNI of another without a consent.
-    StrangeReach { vrf: VrfName, ours: TenantName, vni: Vni, theirs: TenantName },
-    /// A VRF sends into a VNI that nobody has.
-    DeadReach { vrf: VrfName, vni: Vni },
-    /// Two tenants are in one VRF.
-    SharedVrf { vrf: VrfName, first: TenantName, second: TenantName },
-    /// Two jobs are in one bridge domain.
-    SharedBridge { bridge: Bridge, first: Endpoint, second: Endpoint },
-    /// Two owners use one VNI.
-    SharedVni { vni: Vni, first: String, second: String },
-    /// Two jobs use one tag.
-    SharedTag { tag: Tag, first: JobName, second: JobName },
-    /// One address is bound in two places of a VRF.
-    SharedAddress { vrf: VrfName, address: Ipv4Addr, first: Endpoint, second: Endpoint },
-    /// The VRF lets through what no rule names.
-    OpenVrf(VrfName),
-    /// The packet program lets through what no entry names.
-    OpenProgram,
-    /// The port lets any source pass.
-    Unguarded(Port),
-    /// A port that nobody owns is attached.
-    Unowned { port: Port, bridge: Bridge },
-    /// The bridge domain is in no VRF, so no group policy judges it.
-    Unrouted(Bridge),
-    /// Something is routed in the VRF, which has no VNI.
-    NoVni(VrfName),
-    /// Addresses behind this VNI are learned from packets.
-    Learns(Vni),
-    /// Tunnels with this VNI carry no tags.
-    Untagged(Vni),
-    /// Tunnels with this VNI come from another address than the device's own.
-    StrangeSource { vni: Vni, from: Ipv4Addr },
-    /// The packet program judges frames with this VNI elsewhere than they are routed.
-    StrangeSpace { vni: Vni, vrf: VrfName },
-    /// The packet program expects addresses where they are not.
-    StrangePeers { first: Ipv4Addr, last: Ipv4Addr, vtep: Ipv4Addr, tag: Tag },
-    /// The port is bound in a bridge domain that it is not attached to.
-    Misbound { port: Port, bridge: Bridge },
-    /// An address is bound in a bridge domain that is the gateway of other networks.
-    Outside { bridge: Bridge, address: Ipv4Addr },
-    /// The packet program lets a port speak that nobody owns.
-    UnownedEntry(Port),
-    /// Nothing judges what comes out of the fabric by the cable at this port.
-    OpenCable(Port),
-    /// A line tells another Ethernet address than that of the interface behind the port.
-    StrangeInterface { port: Port, mac: Mac },
-    /// A rule lets two groups speak whose owners did not both agree to that service.
-    LooseRule { client: Tag, provider: Tag, service: Service },
-    /// The packet program holds other rates for a tenant than it was promised.
-    BrokenRates { tenant: TenantName, held: String, planned: String },
-    /// The packet program treats a job's packets otherwise than was promised.
-    BrokenTreatment { job: JobName, held: String, planned: String },
-    /// A tenant's queue at an uplink has other rates than it was promised, or there is none.
-    BrokenQueue { tenant: TenantName, port: Port, held: String, planned: String },
-    /// An uplink lets wait what is over another rate than the fleet's.
-    BrokenLink { port: Port, held: String, planned: String },
-    /// Two lines say different things about the same.
-    Contradiction { what: &'static str, first: String, second: String },
-    /// One side names a neighbour that does not name it back.
-    HalfSession { neighbor: Ipv4Addr, other: Option<DeviceId> },
-    /// A fence of a layer besides the network.
-    Layer(LayerWeakness),
-}
-
 /// A scope of one device.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Place {
@@ -213,41 +154,70 @@ pub struct Place {
 }
 
 impl Finding {
-    /// The lines that say so.
+    /// Takes over the lines of another one with the same diagnosis.
+    pub(crate) fn add(&mut self, other: &mut Self) {
+        self.present.append(&mut other.present);
+        self.missing.append(&mut other.missing);
+        self.present.sort();
+        self.present.dedup();
+        self.missing.sort();
+        self.missing.dedup();
+    }
+
+    /// What kind of finding it is.
     #[must_use]
-    pub fn said_by(&self) -> &[Said] {
-        match self {
-            Self::Breach(breach) => &breach.said_by,
-            Self::LayerBreach(breach) => &breach.said_by,
-            Self::Severed(severed) => &severed.said_by,
-            Self::LayerSevered(severed) => &severed.said_by,
-            Self::Disagree(disagree) => &disagree.said_by,
-            Self::Weak(weak) => &weak.said_by,
+    pub const fn code(&self) -> Code {
+        match &self.diagnosis {
+            Diagnosis::Breach(_) | Diagnosis::LayerBreach(_) => Code::Breach,
+            Diagnosis::Severed(_) | Diagnosis::LayerSevered(_) => Code::Severed,
+            Diagnosis::Disagree(_) => Code::Disagree,
+            Diagnosis::Weak(weak) => weak.weakness.code(),
         }
     }
 
-    /// A short word for programs: `breach`, `severed`, `disagree`, or the name of the weakness.
+    /// How bad it is.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Breach(_) | Self::LayerBreach(_) => "breach",
-            Self::Severed(_) | Self::LayerSevered(_) => "severed",
-            Self::Disagree(_) => "disagree",
-            Self::Weak(weak) => weak.weakness.code(),
+    pub const fn severity(&self) -> Severity {
+        self.code().severity()
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub const fn remedy(&self) -> &'static str {
+        match &self.diagnosis {
+            Diagnosis::LayerBreach(breach) => breach.place.remedy(),
+            _ => self.code().remedy(),
         }
+    }
+
+    /// The layer it is about: `network`, or the dialect of another layer.
+    #[must_use]
+    pub fn layer(&self) -> &'static str {
+        let dialect = match &self.diagnosis {
+            Diagnosis::Breach(_) | Diagnosis::Severed(_) => None,
+            Diagnosis::LayerSevered(severed) => Some(severed.layer),
+            Diagnosis::Disagree(disagree) => Some(disagree.first.layer),
+            Diagnosis::Weak(Weak { weakness: Weakness::Silent(dialect), .. }) => Some(*dialect),
+            Diagnosis::LayerBreach(_) | Diagnosis::Weak(_) => {
+                self.present.first().map(|said| said.dialect)
+            }
+        };
+        dialect.filter(|dialect| !dialect.is_network()).map_or("network", Dialect::as_str)
     }
 
     /// The devices that take part.
     #[must_use]
     pub fn devices(&self) -> Vec<DeviceId> {
-        let mut devices: Vec<DeviceId> = self.said_by().iter().map(|said| said.device).collect();
-        match self {
-            Self::Breach(Breach { from, to, .. }) | Self::Severed(Severed { from, to, .. }) => {
+        let mut devices: Vec<DeviceId> = self.present.iter().map(|said| said.device).collect();
+        devices.extend(self.missing.iter().map(|line| line.device));
+        match &self.diagnosis {
+            Diagnosis::Breach(Breach { from, to, .. })
+            | Diagnosis::Severed(Severed { from, to, .. }) => {
                 devices.extend([from.device, to.device]);
             }
             // What joins things and who forgets somebody is in the lines.
-            Self::LayerBreach(_) | Self::LayerSevered(_) | Self::Disagree(_) => {}
-            Self::Weak(weak) => {
+            Diagnosis::LayerBreach(_) | Diagnosis::LayerSevered(_) | Diagnosis::Disagree(_) => {}
+            Diagnosis::Weak(weak) => {
                 devices.extend(weak.device);
                 if let Weakness::HalfSession { other, .. } = weak.weakness {
                     devices.extend(other);
@@ -259,21 +229,107 @@ impl Finding {
         devices
     }
 
+    /// Where it is, with the fleet's names.
+    #[must_use]
+    pub fn place(&self, fleet: &Fleet) -> String {
+        match &self.diagnosis {
+            Diagnosis::Breach(Breach { from, to, .. })
+            | Diagnosis::Severed(Severed { from, to, .. }) => {
+                let (from, to) = (fleet.device_name(from.device), fleet.device_name(to.device));
+                if from == to { from.to_string() } else { format!("{from} to {to}") }
+            }
+            Diagnosis::LayerBreach(breach) => breach.place.show(fleet),
+            Diagnosis::LayerSevered(severed) => severed.place(fleet),
+            Diagnosis::Disagree(disagree) => disagree.place(fleet),
+            Diagnosis::Weak(Weak { weakness, device }) => {
+                let thing = weakness.place(fleet);
+                match device.map(|device| fleet.device_name(device)) {
+                    Some(device) if thing.is_empty() => device.to_string(),
+                    Some(device) => format!("{device}: {thing}"),
+                    None => thing,
+                }
+            }
+        }
+    }
+
+    /// Who takes part, each with its owner.
+    #[must_use]
+    pub fn members(&self, fleet: &Fleet) -> Vec<Party> {
+        match &self.diagnosis {
+            Diagnosis::Breach(Breach { from, to, .. })
+            | Diagnosis::Severed(Severed { from, to, .. }) => {
+                let mut members = vec![from.party(fleet), to.party(fleet)];
+                members.dedup();
+                members
+            }
+            Diagnosis::LayerBreach(LayerBreach { pair: (one, other), .. }) => {
+                vec![one.party(fleet), other.party(fleet)]
+            }
+            Diagnosis::LayerSevered(severed) => vec![Party::of(severed.owner.clone())],
+            Diagnosis::Disagree(disagree) => vec![Party::of(Owner::Job(disagree.job.clone()))],
+            Diagnosis::Weak(weak) => weak.weakness.members(fleet),
+        }
+    }
+
     /// The finding as one sentence with the fleet's names.
     #[must_use]
     pub fn sentence(&self, fleet: &Fleet) -> String {
-        match self {
-            Self::Breach(Breach { from, to, way, talk, .. }) => {
+        match &self.diagnosis {
+            Diagnosis::Breach(Breach { from, to, way, talk }) => {
                 format!("{} meets {}: {talk}, {way}", from.show(fleet), to.show(fleet))
             }
-            Self::Severed(Severed { from, to, talk, .. }) => {
+            Diagnosis::Severed(Severed { from, to, talk }) => {
                 format!("{} cannot reach {}: {talk}", from.show(fleet), to.show(fleet))
             }
-            Self::LayerBreach(breach) => breach.sentence(fleet),
-            Self::LayerSevered(severed) => severed.sentence(fleet),
-            Self::Disagree(disagree) => disagree.sentence(fleet),
-            Self::Weak(weak) => weak.sentence(fleet),
+            Diagnosis::LayerBreach(breach) => breach.sentence(fleet),
+            Diagnosis::LayerSevered(severed) => severed.sentence(fleet),
+            Diagnosis::Disagree(disagree) => disagree.sentence(fleet),
+            Diagnosis::Weak(Weak { weakness, device }) => {
+                let what = weakness.sentence(fleet);
+                match device {
+                    Some(device) => format!("{}: {what}", fleet.device_name(*device)),
+                    None => what,
+                }
+            }
         }
+    }
+
+    /// A name for it that stays the same as long as the same is wrong at the same place with the
+    /// same members, whatever the lines' numbers and the measured values are.
+    #[must_use]
+    pub fn id(&self, fleet: &Fleet) -> String {
+        const LETTERS: usize = 16;
+        let mut words = vec![self.code().as_str().to_owned(), self.layer().to_owned()];
+        words.push(self.place(fleet));
+        if let Diagnosis::Breach(Breach { talk, .. }) | Diagnosis::Severed(Severed { talk, .. }) =
+            &self.diagnosis
+        {
+            words.push(talk.to_string());
+        }
+        let members = self.members(fleet).into_iter();
+        words.extend(members.flat_map(|member| [member.name, member.owner.to_string()]));
+        let mut id = Digest::of_all(words.iter().map(String::as_bytes)).to_string();
+        id.truncate(LETTERS);
+        id
+    }
+}
+
+impl MissingLine {
+    /// `leaf-1 table lacks permit t1 17 18 tcp 2049`.
+    #[must_use]
+    pub fn show(&self, fleet: &Fleet) -> String {
+        let device = fleet.device_name(self.device);
+        match self.dialect {
+            Some(dialect) => format!("{device} {dialect} lacks {}", self.text),
+            None => format!("{device} lacks {}", self.text),
+        }
+    }
+}
+
+impl Party {
+    /// An owner, with nothing in particular.
+    pub(crate) fn of(owner: Owner) -> Self {
+        Self { name: owner.to_string(), owner }
     }
 }
 
@@ -287,10 +343,17 @@ impl Endpoint {
             None => format!("{device} {} (nobody's)", self.port),
         }
     }
+
+    pub(crate) fn party(&self, fleet: &Fleet) -> Party {
+        Party {
+            name: format!("{} {}", fleet.device_name(self.device), self.port),
+            owner: self.owner.clone().map_or(Owner::Nobody, Owner::Job),
+        }
+    }
 }
 
 impl Place {
-    fn show(&self, fleet: &Fleet) -> String {
+    pub(crate) fn show(&self, fleet: &Fleet) -> String {
         format!("{} on {}", self.scope, fleet.device_name(self.device))
     }
 }
@@ -314,187 +377,6 @@ impl fmt::Display for Talk {
             Self::Ask(service) => write!(f, "unicast to {service}"),
             Self::Answer(service) => write!(f, "unicast from {service}"),
         }
-    }
-}
-
-impl Weakness {
-    const fn code(&self) -> &'static str {
-        match self {
-            Self::UnknownLine { .. } => "unknown-line",
-            Self::Silent(_) => "silent",
-            Self::AutomaticTarget(_) => "automatic-target",
-            Self::NoDistinguisher(_) => "no-distinguisher",
-            Self::SharedLoopback { .. } => "shared-loopback",
-            Self::SharedDistinguisher { .. } => "shared-distinguisher",
-            Self::DeadImport { .. } => "dead-import",
-            Self::Joined { .. } => "joined",
-            Self::MisleadingImport { .. } => "misleading-import",
-            Self::StrangeReach { .. } => "strange-reach",
-            Self::DeadReach { .. } => "dead-reach",
-            Self::SharedVrf { .. } => "shared-vrf",
-            Self::SharedBridge { .. } => "shared-bridge",
-            Self::SharedVni { .. } => "shared-vni",
-            Self::SharedTag { .. } => "shared-tag",
-            Self::SharedAddress { .. } => "shared-address",
-            Self::OpenVrf(_) => "open-vrf",
-            Self::OpenProgram => "open-program",
-            Self::Unguarded(_) => "unguarded",
-            Self::Unowned { .. } => "unowned",
-            Self::Unrouted(_) => "unrouted",
-            Self::NoVni(_) => "no-vni",
-            Self::Learns(_) => "learns",
-            Self::Untagged(_) => "untagged",
-            Self::StrangeSource { .. } => "strange-source",
-            Self::StrangeSpace { .. } => "strange-space",
-            Self::StrangePeers { .. } => "strange-peers",
-            Self::Misbound { .. } => "misbound",
-            Self::Outside { .. } => "outside",
-            Self::UnownedEntry(_) => "unowned-entry",
-            Self::OpenCable(_) => "open-cable",
-            Self::StrangeInterface { .. } => "strange-interface",
-            Self::LooseRule { .. } => "loose-rule",
-            Self::BrokenRates { .. } => "broken-rates",
-            Self::BrokenTreatment { .. } => "broken-treatment",
-            Self::BrokenQueue { .. } => "broken-queue",
-            Self::BrokenLink { .. } => "broken-link",
-            Self::Contradiction { .. } => "contradiction",
-            Self::HalfSession { .. } => "half-session",
-            Self::Layer(weakness) => weakness.code(),
-        }
-    }
-}
-
-impl Weak {
-    fn sentence(&self, fleet: &Fleet) -> String {
-        let here = match self.device {
-            Some(device) => format!("{}: ", fleet.device_name(device)),
-            None => String::new(),
-        };
-        let what = match &self.weakness {
-            Weakness::UnknownLine { text, why } => format!("unknown line `{}`: {why}", text.trim()),
-            Weakness::Silent(dialect) => format!("nothing is known of its {dialect}"),
-            Weakness::AutomaticTarget(scope) => {
-                format!("{} chooses its route targets itself, so any AS can inject", scope)
-            }
-            Weakness::NoDistinguisher(scope) => {
-                format!("{} has no explicit route distinguisher", scope)
-            }
-            Weakness::SharedLoopback { address, first, second } => format!(
-                "{address} is an address of {} and of {}: what is for one may end at the other",
-                fleet.device_name(*first),
-                fleet.device_name(*second)
-            ),
-            Weakness::SharedDistinguisher { rd, first, second } => format!(
-                "route distinguisher {rd} is used by {} and by {}",
-                first.show(fleet),
-                second.show(fleet)
-            ),
-            Weakness::DeadImport { scope, target } => {
-                format!("{} imports {target}, which nobody exports", scope)
-            }
-            Weakness::Joined { scope, ours, target, exporter, theirs } => format!(
-                "{} of {ours} imports {target} of {theirs} in {} without a consent of both",
-                scope,
-                exporter.show(fleet)
-            ),
-            Weakness::MisleadingImport { scope, target, theirs } => format!(
-                "{scope} imports {target} of {theirs}: FRR then takes the router of {theirs} for \
-                 its own"
-            ),
-            Weakness::StrangeReach { vrf, ours, vni, theirs } => format!(
-                "VRF {vrf} of {ours} sends into VNI {vni} of {theirs} without a consent of both"
-            ),
-            Weakness::DeadReach { vrf, vni } => {
-                format!("VRF {vrf} sends into VNI {vni}, which is nobody's")
-            }
-            Weakness::SharedVrf { vrf, first, second } => {
-                format!("{first} and {second} are both in VRF {vrf}")
-            }
-            Weakness::SharedBridge { bridge, first, second } => {
-                let (first, second) = (first.show(fleet), second.show(fleet));
-                format!("{first} and {second} are both in bridge domain {bridge}")
-            }
-            Weakness::SharedVni { vni, first, second } => {
-                format!("VNI {vni} is used by {first} and by {second}")
-            }
-            Weakness::SharedTag { tag, first, second } => {
-                format!("tag {tag} is used by {first} and by {second}")
-            }
-            Weakness::SharedAddress { vrf, address, first, second } => format!(
-                "{address} in VRF {vrf} is at {} and at {}",
-                first.show(fleet),
-                second.show(fleet)
-            ),
-            Weakness::OpenVrf(vrf) => format!("VRF {vrf} does not deny by default"),
-            Weakness::OpenProgram => "the packet program does not deny by default".into(),
-            Weakness::Unguarded(port) => format!("{port} lets any source address pass"),
-            Weakness::Unowned { port, bridge } => {
-                format!("{port} belongs to nobody and is attached to {bridge}")
-            }
-            Weakness::Unrouted(bridge) => {
-                format!("{bridge} is in no VRF, so no group policy judges it")
-            }
-            Weakness::NoVni(vrf) => format!("something is routed in VRF {vrf}, which has no VNI"),
-            Weakness::Learns(vni) => {
-                format!("VNI {vni} learns addresses from packets instead of from EVPN")
-            }
-            Weakness::Untagged(vni) => format!("tunnels with VNI {vni} carry no tags"),
-            Weakness::StrangeSource { vni, from } => {
-                format!(
-                    "tunnels with VNI {vni} come from {from}, not from the device's own address"
-                )
-            }
-            Weakness::StrangeSpace { vni, vrf } => {
-                format!("the packet program does not judge VNI {vni} in the space of VRF {vrf}")
-            }
-            Weakness::StrangePeers { first, last, vtep, tag } => format!(
-                "the packet program expects {first} to {last} behind {vtep} with tag {tag}, \
-                 where they are not"
-            ),
-            Weakness::Outside { bridge, address } => format!(
-                "{address} is bound in {bridge}, which is the gateway of no network with it: what \
-                 is routed there is lost"
-            ),
-            Weakness::Misbound { port, bridge } => {
-                format!("{port} is bound in {bridge}, which it is not attached to")
-            }
-            Weakness::UnownedEntry(port) => {
-                format!("the packet program lets {port} speak, which belongs to nobody")
-            }
-            Weakness::OpenCable(port) => {
-                format!("nothing judges what comes out of the fabric at {port}")
-            }
-            Weakness::StrangeInterface { port, mac } => {
-                format!("{mac} is told to be behind {port}, and is not that interface's address")
-            }
-            Weakness::LooseRule { client, provider, service } => format!(
-                "a rule lets group {client} speak to group {provider} at {service} \
-                 without a consent of both owners"
-            ),
-            Weakness::BrokenRates { tenant, held, planned } => {
-                format!("the packet program gives {tenant} {held}; it was promised {planned}")
-            }
-            Weakness::BrokenTreatment { job, held, planned } => {
-                format!("the packet program treats {job} as {held}; it was promised {planned}")
-            }
-            Weakness::BrokenQueue { tenant, port, held, planned } => {
-                format!("at {port} {tenant} has {held}; it was promised {planned}")
-            }
-            Weakness::BrokenLink { port, held, planned } => {
-                format!("at {port} {held}; the fleet says {planned}")
-            }
-            Weakness::Contradiction { what, first, second } => {
-                format!("{what} is said to be {first} and to be {second}")
-            }
-            Weakness::HalfSession { neighbor, .. } => {
-                format!(
-                    "neighbour {neighbor} does not name this device back, or not alike, or is not \
-                     at the other end of the cable"
-                )
-            }
-            Weakness::Layer(weakness) => weakness.to_string(),
-        };
-        format!("{here}{what}")
     }
 }
 

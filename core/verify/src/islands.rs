@@ -43,7 +43,9 @@ pub(crate) type Cables = Vec<BTreeMap<Port, (DeviceId, Port)>>;
 pub(crate) fn islands(devices: &[Device], judges_cables: &[bool], cables: &Cables) -> Islands {
     let ids = || (0..devices.len() as u32).map(DeviceId);
     let is_up = |id: DeviceId, port: &Port| {
-        !judges_cables[id.index()] || devices[id.index()].uplinks.contains_key(port)
+        let device = &devices[id.index()];
+        let is_judged = || !judges_cables[id.index()] || device.uplinks.contains_key(port);
+        !device.is_down(*port) && is_judged()
     };
     let has = |id: DeviceId, address: Ipv4Addr, port: &Port| {
         let ports = devices[id.index()].cables.get(&address);

@@ -11,9 +11,11 @@ use wire::{Tag, Vni};
 
 use crate::cross::{Crossings, Who, who};
 use crate::device::{At, BridgeLines, Device, Lines, Rule};
-use crate::finding::{Finding, Place, Talk, Weak, Weakness};
+use crate::finding::{Diagnosis, Finding, MissingLine, Place, Talk, Weak};
 use crate::index::{DomainKey, Seat};
+use crate::layers::Owner;
 use crate::verifier::{JobId, Spotted, Verifier};
+use crate::weakness::Weakness;
 
 /// The findings about one place.
 #[derive(Default)]
@@ -21,6 +23,16 @@ pub(crate) struct Judgement {
     pub(crate) findings: Vec<Finding>,
     /// Whether the verdict depended on a walk over other places.
     pub(crate) walked: bool,
+}
+
+impl Judgement {
+    /// Names a line whose absence is the cause of what was found last.
+    pub(crate) fn lacks(&mut self, device: DeviceId, dialect: Dialect, text: impl Into<String>) {
+        let line = MissingLine { device, dialect: Some(dialect), text: text.into() };
+        if let Some(found) = self.findings.last_mut() {
+            found.missing.push(line);
+        }
+    }
 }
 
 impl Verifier {
@@ -56,8 +68,8 @@ impl Verifier {
         weakness: Weakness,
         ats: impl IntoIterator<Item = At>,
     ) {
-        let said_by = ats.into_iter().map(|at| self.said(at)).collect();
-        judgement.findings.push(Finding::Weak(Weak { weakness, device, said_by }));
+        let diagnosis = Diagnosis::Weak(Weak { weakness, device });
+        judgement.findings.push(self.finding(diagnosis, ats));
     }
 
     fn judge_sheet(&self, id: u32, judgement: &mut Judgement) {
@@ -74,6 +86,7 @@ impl Verifier {
         for &dialect in dialects {
             if !self.held.has(device, dialect) {
                 self.weak(judgement, Some(device), Weakness::Silent(dialect), []);
+                judgement.lacks(device, dialect, "all of it");
             }
         }
         let facts = self.facts(device);
@@ -82,11 +95,18 @@ impl Verifier {
         for lines in facts.neighbors.values() {
             self.contradiction(judgement, device, "the AS of a neighbour", &lines.remote);
         }
+        for ((what, line), lines) in &facts.strays {
+            let weakness = Weakness::Stray { what: *what, line: line.clone() };
+            self.weak(judgement, Some(device), weakness, lines.ats());
+        }
         self.judge_cables(device, judgement);
         self.judge_queued_links(device, judgement);
         if dialects.contains(&Dialect::Table) && !facts.program_denies() {
             let ats = facts.table.passes.ats();
             self.weak(judgement, Some(device), Weakness::OpenProgram, ats);
+            if facts.table.passes.is_empty() {
+                judgement.lacks(device, Dialect::Table, "default drop");
+            }
             let here: Vec<DomainKey> = self.domains_on(device).collect();
             self.walk_into(here, judgement);
         }
@@ -96,6 +116,10 @@ impl Verifier {
         for half in self.half.get(&device).into_iter().flatten() {
             let weakness = Weakness::HalfSession { neighbor: half.neighbor, other: half.other };
             self.weak(judgement, Some(device), weakness, half.said_at.iter().copied());
+            let missing = self.lacking_session(device, half.neighbor);
+            if let Some(found) = judgement.findings.last_mut() {
+                found.missing = missing;
+            }
         }
     }
 
@@ -143,6 +167,9 @@ impl Verifier {
             if self.world.is_switch(*device) && !facts.guards(port, bridge) {
                 let weakness = Weakness::Unguarded(seat.port);
                 self.weak(judgement, Some(*device), weakness, port.attached.ats());
+                for text in facts.lacking_guard(port, bridge) {
+                    judgement.lacks(*device, Dialect::Nxos, text);
+                }
                 judgement.walked = true;
                 for to in self.reached_from(key) {
                     self.cross(key, &to, &mut crossings);
@@ -184,6 +211,8 @@ impl Verifier {
             && targets.rds.is_empty()
         {
             self.weak(judgement, Some(device), Weakness::NoDistinguisher(scope.clone()), [at]);
+            let is_switch = self.world.is_switch(device);
+            judgement.lacks(device, if is_switch { Dialect::Nxos } else { Dialect::Frr }, "rd …");
         }
         self.contradiction(judgement, device, "a route distinguisher", &targets.rds);
     }
@@ -204,6 +233,9 @@ impl Verifier {
             let bridges = lines.bridges.iter().filter_map(|bridge| facts.bridges.get(bridge));
             let ats = bridges.flat_map(|lines| lines.vrf.ats());
             self.weak(judgement, Some(device), Weakness::NoVni(vrf.clone()), ats);
+            if let Some(vni) = lines.tunnels.first() {
+                judgement.lacks(device, Dialect::Frr, format!("vni {vni}"));
+            }
         }
         let mut vnis: Vec<Vni> =
             lines.vni.values().chain(lines.tunnels.values()).copied().collect();
@@ -220,6 +252,14 @@ impl Verifier {
             if stands && !facts.vrf_denies(vrf) {
                 let ats = lines.vni.ats();
                 self.weak(judgement, Some(device), Weakness::OpenVrf(vrf.clone()), ats);
+                if lines.denies.is_empty() {
+                    judgement.lacks(device, Dialect::Nxos, "security enforce tag 999 default deny");
+                }
+                if facts.judges.is_empty() {
+                    let both =
+                        "feature security-group, and system routing template-security-groups";
+                    judgement.lacks(device, Dialect::Nxos, both);
+                }
                 let here = lines.bridges.iter().map(|bridge| (device, bridge.clone())).collect();
                 self.walk_into(here, judgement);
             }
@@ -271,10 +311,26 @@ impl Verifier {
         judgement: &mut Judgement,
     ) {
         let targets = self.facts(device).scopes.get(scope);
-        let explicit = targets.is_some_and(|t| !t.imports.is_empty() && !t.exports.is_empty());
-        if !explicit {
-            let weakness = Weakness::AutomaticTarget(scope.clone());
-            self.weak(judgement, Some(device), weakness, lines.ats());
+        let [imports, exports] = [
+            targets.and_then(|targets| targets.imports.first()),
+            targets.and_then(|targets| targets.exports.first()),
+        ];
+        if imports.is_some() && exports.is_some() {
+            return;
+        }
+        let weakness = Weakness::AutomaticTarget(scope.clone());
+        self.weak(judgement, Some(device), weakness, lines.ats());
+        let is_switch = self.world.is_switch(device);
+        let dialect = if is_switch { Dialect::Nxos } else { Dialect::Frr };
+        let evpn = if is_switch && matches!(scope, Scope::Vrf(_)) { " evpn" } else { "" };
+        for (way, own, other) in [("import", imports, exports), ("export", exports, imports)] {
+            if let (None, Some(target)) = (own, other) {
+                judgement.lacks(device, dialect, format!("route-target {way} {target}{evpn}"));
+            }
+        }
+        if let (None, None, Scope::Segment(vni)) = (imports, exports, scope) {
+            let block = if is_switch { format!("vni {vni} l2") } else { format!("vni {vni}") };
+            judgement.lacks(device, dialect, block);
         }
     }
 
@@ -374,7 +430,7 @@ impl Verifier {
         let Some(ours) = self.only_tenant(at) else { return };
         let strange = |theirs: &TenantName| theirs != ours && !self.consents.between(ours, theirs);
         if let Some((theirs, exporter)) = exporting.iter().find(|(theirs, _)| strange(theirs)) {
-            let (ours, theirs) = (ours.to_string(), theirs.to_string());
+            let [ours, theirs] = [ours, theirs].map(|tenant| Owner::Tenant(tenant.clone()));
             self.weak_join(at, ours, target, exporter, theirs, judgement);
             return;
         }
@@ -391,10 +447,10 @@ impl Verifier {
     fn weak_join(
         &self,
         (device, scope): &(DeviceId, Scope),
-        ours: String,
+        ours: Owner,
         target: RouteTarget,
         exporter: &(DeviceId, Scope),
-        theirs: String,
+        theirs: Owner,
         judgement: &mut Judgement,
     ) {
         let exporter = Place { device: exporter.0, scope: exporter.1.clone() };
@@ -432,8 +488,8 @@ impl Verifier {
                 Some((exporter, theirs))
             });
             if let Some((exporter, theirs)) = strange {
-                let (ours, theirs) = (self.job_name(ours), self.job_name(theirs));
-                let (ours, theirs) = (ours.to_string(), theirs.to_string());
+                let [ours, theirs] =
+                    [ours, theirs].map(|job| Owner::Job(self.job_name(job).clone()));
                 self.weak_join(at, ours, target, exporter, theirs, judgement);
             }
         }

@@ -5,6 +5,7 @@
 
 mod agree;
 mod cleared;
+mod code;
 mod consents;
 mod cross;
 mod device;
@@ -17,10 +18,12 @@ mod judge;
 mod layers;
 mod mark;
 mod meeting;
+mod missing;
 mod promise;
 mod tree;
 mod verifier;
 mod ways;
+mod weakness;
 mod why;
 mod world;
 
@@ -29,13 +32,17 @@ use std::sync::Arc;
 use model::{Artifact, Fleet, Owners};
 
 pub use cleared::{Cleared, digest_of, digest_of_parts};
-pub use finding::{Breach, Endpoint, Finding, Place, Said, Severed, Talk, Way, Weak, Weakness};
+pub use code::{Code, Severity};
+pub use finding::{
+    Breach, Diagnosis, Endpoint, Finding, MissingLine, Party, Place, Said, Severed, Talk, Way, Weak,
+};
 pub use layers::{
     Atom, Disagree, Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Named,
     Owner, Strength, View,
 };
 pub use meeting::{Ground, Meeting};
 pub use verifier::Verifier;
+pub use weakness::Weakness;
 pub use why::{Step, Why};
 
 /// Why artifacts were not cleared.

@@ -125,6 +125,14 @@ impl Verifier {
             | Fact::Queue { vrf, .. } => {
                 self.dirty.places.insert(Spotted::Vrf(device, vrf.clone()));
             }
+            Fact::Down(port) | Fact::Unfiltered(port) | Fact::ShortFrames { port, .. } => {
+                self.dirty.fabric |= !matches!(fact, Fact::ShortFrames { .. });
+                self.dirty.places.extend([Spotted::Port(device, *port), Spotted::Device(device)]);
+                self.mark_port(device, *port);
+            }
+            Fact::Stray { .. } => {
+                self.dirty.places.insert(Spotted::Device(device));
+            }
             Fact::Holds(_) | Fact::Loopback(_) => {}
             Fact::Uplink(_) | Fact::QueuedLink { .. } => {
                 self.dirty.fabric |= matches!(fact, Fact::Uplink(_));

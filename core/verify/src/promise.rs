@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{DeviceId, Port, Queue, Rate, Rates, TenantName, Treatment, VrfName};
+use model::{DeviceId, Dialect, Port, Queue, Rate, Rates, TenantName, Treatment, VrfName};
 use wire::Tag;
 
 use crate::device::{At, Lines};
-use crate::finding::Weakness;
 use crate::judge::Judgement;
 use crate::verifier::{JobId, Verifier};
+use crate::weakness::Weakness;
 
 impl Verifier {
     /// What a device holds for the tenant of a VRF and its jobs there. A VRF with two tenants is
@@ -37,6 +37,11 @@ impl Verifier {
                 let (job, planned) = (self.job_name(job).clone(), treatment(promised));
                 let weakness = Weakness::BrokenTreatment { job, held, planned };
                 self.weak(judgement, Some(device), weakness, ats(lines));
+                if lines.is_none() {
+                    let text = format!("job {vrf} {tag} class {}", promised.class);
+                    let text = text + &limited("ceiling", promised.ceiling);
+                    judgement.lacks(device, Dialect::Table, text);
+                }
             }
         }
     }
@@ -56,6 +61,11 @@ impl Verifier {
             let (held, planned) = (rates(held.unwrap_or_default()), rates(promised));
             let weakness = Weakness::BrokenRates { tenant: tenant.clone(), held, planned };
             self.weak(judgement, Some(device), weakness, ats(lines));
+            if lines.is_none() {
+                let text = format!("rate {vrf}") + &limited("guarantee", promised.guarantee);
+                let text = text + &limited("ceiling", promised.ceiling);
+                judgement.lacks(device, Dialect::Table, text);
+            }
         }
     }
 
@@ -88,9 +98,13 @@ impl Verifier {
         for port in ports {
             let lines = facts.queues.get(&(vrf.clone(), port));
             if let Some(held) = broken(lines, planned) {
-                let (tenant, held, planned) = (tenant.clone(), queue(held), queue(planned));
-                let weakness = Weakness::BrokenQueue { tenant, port, held, planned };
+                let (tenant, held, named) = (tenant.clone(), queue(held), queue(planned));
+                let weakness = Weakness::BrokenQueue { tenant, port, held, planned: named };
                 self.weak(judgement, Some(device), weakness, ats(lines));
+                if let (None, Some((rate, ceil))) = (lines, planned) {
+                    let text = format!("queue {port} vrf {vrf} rate {rate} ceil {ceil}");
+                    judgement.lacks(device, Dialect::Linux, text);
+                }
             }
         }
     }
@@ -104,9 +118,12 @@ impl Verifier {
         for port in ports {
             let lines = facts.queued_links.get(&port);
             if let Some(held) = broken(lines, planned) {
-                let (held, planned) = (link(held), link(planned));
-                let weakness = Weakness::BrokenLink { port, held, planned };
+                let (held, named) = (link(held), link(planned));
+                let weakness = Weakness::BrokenLink { port, held, planned: named };
                 self.weak(judgement, Some(device), weakness, ats(lines));
+                if let (None, Some(rate)) = (lines, planned) {
+                    judgement.lacks(device, Dialect::Linux, format!("queue {port} rate {rate}"));
+                }
             }
         }
     }
@@ -118,6 +135,11 @@ fn broken<T: Copy + PartialEq>(lines: Option<&Lines<T>>, planned: Option<T>) -> 
         Some(lines) => lines.values().find(|held| Some(**held) != planned).copied().map(Some),
         None => planned.map(|_| None),
     }
+}
+
+/// A promise as a table writes it, behind other words.
+fn limited(word: &str, rate: Option<Rate>) -> String {
+    rate.map_or_else(String::new, |rate| format!(" {word} {}", rate.bps))
 }
 
 fn ats<T: PartialEq>(lines: Option<&Lines<T>>) -> impl Iterator<Item = At> {

@@ -14,7 +14,7 @@ use wire::{Tag, Vni};
 use crate::cleared::{Digests, Source};
 use crate::consents::Consents;
 use crate::device::{At, Turn};
-use crate::finding::{Endpoint, Finding, Said};
+use crate::finding::{Diagnosis, Endpoint, Finding, Said};
 use crate::held::{Held, SheetIds};
 use crate::index::{Domain, DomainKey, Index};
 use crate::islands::{HalfSession, islands};
@@ -251,7 +251,14 @@ impl Verifier {
         let network = self.findings.values().flatten();
         let mut all: Vec<Finding> = network.chain(self.layer_findings()).cloned().collect();
         all.sort();
-        all.dedup();
+        // One diagnosis is one finding, whoever came upon it.
+        all.dedup_by(|later, one| {
+            let is_same = later.diagnosis == one.diagnosis;
+            if is_same {
+                one.add(later);
+            }
+            is_same
+        });
         all
     }
 
@@ -396,6 +403,15 @@ impl Verifier {
     pub(crate) fn endpoint(&self, device: DeviceId, port: Port) -> Endpoint {
         let owner = self.owners[device.index()].get(&port).map(|job| self.job_name(*job).clone());
         Endpoint { device, port, owner }
+    }
+
+    pub(crate) fn finding(
+        &self,
+        diagnosis: Diagnosis,
+        ats: impl IntoIterator<Item = At>,
+    ) -> Finding {
+        let present = ats.into_iter().map(|at| self.said(at)).collect();
+        Finding { diagnosis, present, missing: Vec::new() }
     }
 
     pub(crate) fn said(&self, at: At) -> Said {

@@ -9,7 +9,7 @@ use model::{DeviceId, Dialect, Fleet, Port, RouteTarget, VrfName};
 use read::{Bridge, Scope};
 use wire::{Mac, Tag, Vni};
 
-use crate::device::{At, Device, Entry, Lines, Peers, Rule};
+use crate::device::{At, Device, Entry, Lines, Peers, PortLines, PortState, Rule};
 use crate::finding::{Talk, Way};
 use crate::islands::Cables;
 
@@ -136,11 +136,15 @@ impl World {
     /// P2 and P3: the addresses a port can send from, with the tag each of them gets. A packet
     /// program hears an honest sender only where it names the sender's own Ethernet address.
     fn sources<'a>(&self, from: Spot<'a>, honest: bool) -> Vec<Source<'a>> {
-        let Some(port) = from.facts.ports.get(&from.port) else {
+        let Some(port) = port_up(from) else {
             return Vec::new();
         };
         let bound = port.bound.values().filter(|(bridge, ..)| bridge == from.bridge);
         let bound = bound.map(|&(_, address, _)| address);
+        if from.facts.is_unfiltered(from.port) {
+            let own = bound.map(|address| Source::one(address, None, None));
+            return if honest { own.collect() } else { vec![Source::anything()] };
+        }
         if self.is_switch(from.device) {
             let vrf = vrf(from);
             let mut sources: Vec<Source<'_>> = bound
@@ -183,7 +187,7 @@ impl World {
 
     /// What the port receives such a frame under.
     fn targets<'a>(&self, to: Spot<'a>, talk: Talk) -> Vec<Target<'a>> {
-        let Some(port) = to.facts.ports.get(&to.port) else {
+        let Some(port) = port_up(to) else {
             return Vec::new();
         };
         let bound = port.bound.values().filter(|(bridge, ..)| bridge == to.bridge);
@@ -196,7 +200,7 @@ impl World {
             let of_tag = |address| move |tag| Target { address: Some(address), tag, space: None };
             return bound.flat_map(|at| tags(to, at).into_iter().map(of_tag(at))).collect();
         }
-        if denies(to) {
+        if judges(to) {
             let entries = port.entries.values().map(|entry| Target {
                 address: Some(entry.address),
                 tag: Some(entry.tag),
@@ -300,7 +304,7 @@ impl World {
             let lines = vrf.and_then(|vrf| to.facts.vrfs.get(vrf));
             (denies && talk != Talk::Flood, lines.map(|lines| &lines.contracts))
         } else {
-            (denies(to), space.and_then(|space| to.facts.table.permits.get(space)))
+            (judges(to), space.and_then(|space| to.facts.table.permits.get(space)))
         };
         if !denies {
             return true;
@@ -343,6 +347,9 @@ impl World {
         for spot in [from, to] {
             let Some(port) = spot.facts.ports.get(&spot.port) else { continue };
             ats.extend(port.attached.ats().chain(port.bound.ats()).chain(port.entries.ats()));
+            if let Some(PortState { down, unfiltered, .. }) = spot.facts.states.get(&spot.port) {
+                ats.extend(down.ats().chain(unfiltered.ats()));
+            }
             if let Some(lines) = spot.facts.bridges.get(spot.bridge) {
                 ats.extend(lines.vni.ats().filter(|_| bridged));
                 ats.extend(lines.vrf.ats().filter(|_| routed));
@@ -388,6 +395,17 @@ impl Source<'_> {
 /// Whether the packet program of the device drops what no entry names.
 fn denies(spot: Spot<'_>) -> bool {
     spot.facts.program_denies()
+}
+
+/// Whether it stands at this port, too.
+fn judges(spot: Spot<'_>) -> bool {
+    denies(spot) && !spot.facts.is_unfiltered(spot.port)
+}
+
+/// What is said of a port through which anything passes.
+fn port_up<'a>(spot: Spot<'a>) -> Option<&'a PortLines> {
+    let port = spot.facts.ports.get(&spot.port)?;
+    (!spot.facts.is_down(spot.port)).then_some(port)
 }
 
 pub(crate) fn segment(spot: Spot<'_>) -> Option<Vni> {

@@ -30,12 +30,15 @@ fn check(device: &str, from: &str, to: &str, expect: Expect) {
     let mut told = String::new();
     for finding in findings {
         told += &format!("{}: {}\n", finding.code(), finding.sentence(&fleet));
-        for said in finding.said_by() {
+        for said in &finding.present {
             let artifact =
                 artifacts.iter().find(|artifact| artifact.device == said.device).unwrap();
             let (line, text) = said.quote(artifact).unwrap();
             let name = fleet.device_name(said.device);
             told += &format!("  {name} {}:{line}  {}\n", said.dialect, text.trim());
+        }
+        for line in &finding.missing {
+            told += &format!("  {}\n", line.show(&fleet));
         }
     }
     expect.assert_eq(&told);
@@ -129,7 +132,7 @@ fn a_group_of_many_addresses_that_comes_by_itself_is_judged_where_they_are() {
     kept.take(artifacts[leaf].device, Dialect::Nxos, &part.part, Some(reading));
     artifacts[leaf].parts.push(part);
     let found = kept.judge();
-    assert!(found.iter().any(|finding| finding.code() == "shared-tag"), "{found:?}");
+    assert!(found.iter().any(|finding| finding.code() == verify::Code::SharedTag), "{found:?}");
     assert_eq!(found, verify::findings(&fleet, &owners(), &artifacts));
 }
 

@@ -286,13 +286,18 @@ impl Texts {
     }
 }
 
-/// A text is held only if every line of it is understood.
+/// A text is held only if every line of it is understood, and is such as a plan has.
 fn understand(dialect: Dialect, part: &Part, text: &str) -> Result<(), NotAdmitted> {
-    match read::claims(dialect, text).unknown.into_iter().next() {
+    let reading = read::claims(dialect, text);
+    let no = |line, text, why| {
+        Err(NotAdmitted::Unknown { dialect, part: part.clone(), line, text, why })
+    };
+    if let Some(read::Unknown { line, text, why }) = reading.unknown.into_iter().next() {
+        return no(line, text, why);
+    }
+    match reading.claims.iter().find(|claim| claim.fact.is_of_no_plan()) {
         None => Ok(()),
-        Some(read::Unknown { line, text, why }) => {
-            Err(NotAdmitted::Unknown { dialect, part: part.clone(), line, text, why })
-        }
+        Some(claim) => no(claim.line, claim.fact.to_string(), "no plan says so"),
     }
 }
 

@@ -134,7 +134,7 @@ impl<S: Store> Control<S> {
             }
             (Ok(proof), _) => self.commit(draft, proof, hurry, now).map_err(Stopped::from),
             (Err(unproved), None) => {
-                let codes = unproved.findings.iter().map(verify::Finding::code);
+                let codes = unproved.findings.iter().map(|finding| finding.code().as_str());
                 self.note_reasons(codes, now)?;
                 Err(Stopped::Unproved(Box::new(draft), unproved))
             }

@@ -22,6 +22,7 @@ fn take(words: &[&str], machine: &mut Machine) -> Option<()> {
             machine.own.extend(address.parse::<Ipv4Addr>());
             Some(())
         }
+        ["uplink", _, state @ ..] if state.contains(&"down") || !state.contains(&"judged") => None,
         ["uplink", port, ..] => {
             machine.uplinks.extend(port.parse::<Port>());
             Some(())
@@ -64,8 +65,12 @@ fn vxlan(words: &[&str], machine: &mut Machine) -> Option<()> {
 }
 
 fn link(port: &str, words: &[&str], machine: &mut Machine) -> Option<()> {
+    if words.contains(&"down") {
+        return None;
+    }
     let jack = machine.ports.entry(port.parse().ok()?).or_default();
     jack.domain = Some(after(words, "master")?.into());
+    jack.bare = !words.contains(&"judged");
     Some(())
 }
 

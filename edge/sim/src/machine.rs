@@ -99,6 +99,8 @@ pub(crate) struct Jack {
     pub(crate) domain: Option<SmolStr>,
     /// Lets only bound sources pass.
     pub(crate) guarded: bool,
+    /// No packet program stands here.
+    pub(crate) bare: bool,
 }
 
 /// An address that is known behind a port of a bridge domain.
@@ -163,7 +165,12 @@ impl Machine {
         let guarded = self.ports.get(&port).is_some_and(|jack| jack.guarded);
         let guarded = guarded && self.kept.contains(domain);
         let bound = || self.ports_bound(from.source, domain).any(|bound| bound == port);
-        (!guarded || bound()) && self.policy.admits(port, from)
+        (!guarded || bound()) && (self.is_bare(port) || self.policy.admits(port, from))
+    }
+
+    /// Whether no packet program stands at a port: it marks nothing there and judges nothing.
+    pub(crate) fn is_bare(&self, port: Port) -> bool {
+        self.ports.get(&port).is_some_and(|jack| jack.bare)
     }
 
     /// Ports where unicast to this address leaves this bridge domain.

@@ -91,7 +91,11 @@ impl Fabric {
         };
         let domain = &machine.domains[name];
         let mut out = BTreeSet::new();
-        for stamp in machine.policy.stamps(port, domain.vrf.as_ref(), frame) {
+        let stamps = match machine.is_bare(port) {
+            true => vec![Stamp { tag: None, space: None }],
+            false => machine.policy.stamps(port, domain.vrf.as_ref(), frame),
+        };
+        for stamp in stamps {
             let sender = Sender { device, machine, name, domain, stamp, frame: *frame };
             sender.send_locally(&mut out);
             if machine.policy.lets_out(&sender.stamp, frame.to) {
@@ -430,7 +434,7 @@ impl<'a> Exit<'a> {
             To::Unicast(address, _) => self.machine.receivers(address, domain).collect(),
         };
         for port in ports {
-            if self.machine.policy.delivers(vrf, port, frame) {
+            if self.machine.is_bare(port) || self.machine.policy.delivers(vrf, port, frame) {
                 out.insert(Delivery { device: self.device, port, way: self.way });
             }
         }

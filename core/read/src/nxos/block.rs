@@ -6,7 +6,7 @@ use wire::{Tag, Vni};
 use super::values::{self, UNCLASSIFIED, Why};
 use super::{Below, Reader};
 use crate::lines::Line;
-use crate::{Fact, Scope};
+use crate::{Fact, Scope, Stray};
 
 /// Where a line stands: the grammar that holds there and whose it is.
 #[derive(Clone, Copy)]
@@ -153,6 +153,7 @@ impl<'a> Reader<'a> {
                 self.late.template = Some(line);
                 DONE
             }
+            ["ip" | "ipv6", "route", ..] => self.stray(line),
             ["nv", "overlay", "evpn"] => {
                 self.late.evpn = true;
                 DONE
@@ -226,6 +227,7 @@ impl<'a> Reader<'a> {
                 Fact::Attached { port, bridge: values::bridge(vlan)? }
             }
             ["ip", "verify", "source", "dhcp-snooping-vlan"] => Fact::Guarded(port),
+            ["shutdown"] => Fact::Down(port),
             ["ip", "address", prefixed] => {
                 let (address, _) = values::prefixed(prefixed)?;
                 self.late.cable(port, address)?;
@@ -280,6 +282,7 @@ impl<'a> Reader<'a> {
         let fact = match *words {
             ["address-family", "ipv4", "unicast"] => return opens(Block::VrfIpv4(name)),
             ["vni", vni] => Fact::VrfVni { vrf, vni: values::vni(vni)? },
+            ["ip" | "ipv6", "route", ..] => return self.stray(line),
             ["rd", rd] => distinguisher(Scope::Vrf(vrf), rd)?,
             // With any other tag the unclassified would be members of that group.
             ["security", "enforce", "tag", UNCLASSIFIED, "default", "deny"] => {
@@ -315,6 +318,12 @@ impl<'a> Reader<'a> {
             ["route-target", way, target] => self.targets(line, scope, way, target),
             _ => Ok(None),
         }
+    }
+
+    /// A route that somebody set by hand.
+    fn stray(&mut self, line: Line<'a>) -> Below<'a> {
+        self.claim(line, Fact::Stray { what: Stray::Route, line: line.text.into() });
+        DONE
     }
 
     /// `import`, `export` or `both` of a target.

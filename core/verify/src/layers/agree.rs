@@ -11,8 +11,9 @@ use super::{
     Atom, Disagree, Lack, LayerPlace, LayerWeakness, Member, Named, Owner, Strength, View,
 };
 use crate::device::{At, Line};
-use crate::finding::{Finding, Weakness};
+use crate::finding::Diagnosis;
 use crate::verifier::Verifier;
+use crate::weakness::Weakness;
 
 /// What one layer says that a job has on a node.
 pub(super) struct Told {
@@ -173,9 +174,9 @@ impl Verifier {
         if first != second && (opens_channels || !opened.is_empty()) {
             let first = View { layer: Dialect::Imex, names: Named::Channels(first) };
             let second = View { layer: Dialect::Devices, names: Named::Channels(second) };
-            let said_by = found.said(ats(&given).into_iter().chain(ats(&opened)));
+            let ats = ats(&given).into_iter().chain(ats(&opened));
             let (job, node) = (job.name.clone(), Some(view.node));
-            found.all.push(Finding::Disagree(Disagree { job, node, first, second, said_by }));
+            found.push(Diagnosis::Disagree(Disagree { job, node, first, second }), ats);
         }
     }
 }
@@ -276,11 +277,11 @@ fn judge_sets(
             }
             continue;
         };
-        let said_by = found.said(theirs.ats.iter().copied().chain(ats));
+        let ats = theirs.ats.iter().copied().chain(ats);
         let first = View { layer: other.layer, names: named(theirs.set) };
         let second = View { layer: told.layer, names: named(things.set) };
         let (job, node) = (job.clone(), Some(view.node));
-        found.all.push(Finding::Disagree(Disagree { job, node, first, second, said_by }));
+        found.push(Diagnosis::Disagree(Disagree { job, node, first, second }), ats);
     }
 }
 

@@ -9,8 +9,8 @@ use super::LayerWeakness;
 use super::found::Findings;
 use super::node::{NodeView, Vouched, Who};
 use crate::device::At;
-use crate::finding::Weakness;
 use crate::verifier::Verifier;
+use crate::weakness::Weakness;
 
 impl Verifier {
     /// Every machine of a tenant that wants reports has them, and they say what it expects.

@@ -45,10 +45,12 @@ impl Verifier {
                 |lines: &[(bool, At)]| !lines.is_empty() && lines.iter().all(|line| line.0);
             let ats = |lines: &[(bool, At)]| lines.iter().map(|line| line.1).collect::<Vec<At>>();
             if !is_shut(&constrains) {
-                found.open(device, LayerWeakness::Unconstrained, ats(&constrains));
+                let (text, ats) = ("ConstrainDevices=yes", ats(&constrains));
+                found.absent((device, Dialect::Slurm), text, LayerWeakness::Unconstrained, ats);
             }
             if !is_shut(&keeps_apart) {
-                found.open(device, LayerWeakness::Unlabelled, ats(&keeps_apart));
+                let (text, ats) = ("MCSPlugin=mcs/account", ats(&keeps_apart));
+                found.absent((device, Dialect::Slurm), text, LayerWeakness::Unlabelled, ats);
             }
             self.judge_hung(device, &hung, found);
         }
@@ -69,7 +71,9 @@ impl Verifier {
             for place in missing.filter(|place| !hung.contains(&(place.as_str(), &node.name))) {
                 let what = format!("where {} hangs", node.name);
                 let (held, planned) = ("unknown".into(), place.to_string());
-                found.open(device, LayerWeakness::Drift { what, held, planned }, []);
+                let text = format!("{} at {planned}", node.name);
+                let weakness = LayerWeakness::Drift { what, held, planned };
+                found.absent((device, Dialect::Slurm), text, weakness, []);
             }
         }
     }

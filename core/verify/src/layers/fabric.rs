@@ -90,7 +90,9 @@ impl Verifier {
         if pkey == DEFAULT_KEY && everybody.is_empty() && self.is_heard(device, Dialect::Pkey) {
             let what = format!("InfiniBand partition {pkey:#06x}");
             let (held, planned) = ("unknown".into(), "that every port is in it".into());
-            found.open(device, LayerWeakness::Drift { what, held, planned }, []);
+            let text = format!("{what} with every port");
+            let weakness = LayerWeakness::Drift { what, held, planned };
+            found.absent((device, Dialect::Pkey), text, weakness, []);
         }
         let full = members.iter().filter(|(_, full)| *full).map(|(seat, _)| seat.at);
         let open: Vec<At> = everybody.iter().filter(|(full, _)| *full).map(|(_, at)| *at).collect();

@@ -7,7 +7,7 @@ use model::{
 };
 use smol_str::SmolStr;
 
-use crate::finding::Said;
+use crate::finding::Party;
 
 /// Two owners share a place that their grades do not let them share, or a job was given what is
 /// not its own.
@@ -19,8 +19,6 @@ pub struct LayerBreach {
     pub pair: (Member, Member),
     /// What crosses.
     pub strength: Strength,
-    /// The lines that say so.
-    pub said_by: Vec<Said>,
 }
 
 /// A job, or a tenant, that a layer must name and does not, or not with all that is its own.
@@ -34,8 +32,6 @@ pub struct LayerSevered {
     pub node: Option<NodeId>,
     /// What is lacking.
     pub lacks: Lack,
-    /// The lines that are all there is about it.
-    pub said_by: Vec<Said>,
 }
 
 /// Two layers name different things for the same job.
@@ -49,8 +45,6 @@ pub struct Disagree {
     pub first: View,
     /// What the other one names.
     pub second: View,
-    /// The lines of both.
-    pub said_by: Vec<Said>,
 }
 
 /// What one layer says a job has.
@@ -185,14 +179,13 @@ impl LayerBreach {
     pub(crate) fn sentence(&self, fleet: &Fleet) -> String {
         let (first, second) = (self.pair.0.show(fleet), self.pair.1.show(fleet));
         let strength = self.strength;
-        let remedy = self.place.remedy();
         match &self.place {
             LayerPlace::Given(layer) => {
-                format!("{first} was given {second} by {layer}: {strength}; {remedy}")
+                format!("{first} was given {second} by {layer}: {strength}")
             }
             place => {
                 let place = place.show(fleet);
-                format!("{first} meets {second} in {place}: {strength}; {remedy}")
+                format!("{first} meets {second} in {place}: {strength}")
             }
         }
     }
@@ -202,27 +195,50 @@ impl LayerSevered {
     pub(crate) fn sentence(&self, fleet: &Fleet) -> String {
         let at = here(self.node, fleet);
         let (layer, owner) = (self.layer, &self.owner);
-        let remedy = "send the plan again";
         match &self.lacks {
-            Lack::Everything => format!("{at}{layer} does not name {owner}; {remedy}"),
+            Lack::Everything => format!("{at}{layer} does not name {owner}"),
             Lack::Some(named) => {
                 let lacks = named.show(fleet);
-                format!("{at}{layer} does not give {owner} its {lacks}; {remedy}")
+                format!("{at}{layer} does not give {owner} its {lacks}")
             }
             Lack::Joint(named) => {
                 let parted = named.show(fleet);
-                format!("{at}{layer} does not join {parted} of {owner} with each other; {remedy}")
+                format!("{at}{layer} does not join {parted} of {owner} with each other")
             }
         }
     }
 }
 
+impl LayerSevered {
+    /// What would have to be said.
+    pub(crate) fn lacking(&self, fleet: &Fleet) -> String {
+        let owner = &self.owner;
+        match &self.lacks {
+            Lack::Everything => owner.to_string(),
+            Lack::Some(named) => format!("{} of {owner}", named.show(fleet)),
+            Lack::Joint(named) => format!("{} of {owner} together", named.show(fleet)),
+        }
+    }
+
+    pub(crate) fn place(&self, fleet: &Fleet) -> String {
+        let what = match &self.lacks {
+            Lack::Everything => self.layer.to_string(),
+            Lack::Some(named) | Lack::Joint(named) => named.show(fleet),
+        };
+        format!("{}{what}", here(self.node, fleet))
+    }
+}
+
 impl Disagree {
+    pub(crate) fn place(&self, fleet: &Fleet) -> String {
+        format!("{}{} and {}", here(self.node, fleet), self.first.layer, self.second.layer)
+    }
+
     pub(crate) fn sentence(&self, fleet: &Fleet) -> String {
         let at = here(self.node, fleet);
         let said = |view: &View| format!("{} names {}", view.layer, view.names.show(fleet));
         let (first, second) = (said(&self.first), said(&self.second));
-        format!("{at}of {} {first} and {second}; send the plan again to both", self.job)
+        format!("{at}of {} {first} and {second}", self.job)
     }
 }
 
@@ -267,6 +283,10 @@ pub(super) fn numbered(what: &str, numbers: impl Iterator<Item: ToString>) -> St
 }
 
 impl Member {
+    pub(crate) fn party(&self, fleet: &Fleet) -> Party {
+        Party { name: self.atom.show(fleet), owner: self.owner.clone() }
+    }
+
     fn show(&self, fleet: &Fleet) -> String {
         let atom = self.atom.show(fleet);
         match &self.owner {
@@ -329,7 +349,7 @@ impl LayerPlace {
     }
 
     /// What to do about two owners in it.
-    const fn remedy(&self) -> &'static str {
+    pub(crate) const fn remedy(&self) -> &'static str {
         match self {
             Self::IommuGroup { .. } => "give the whole group to one of them, or switch ACS on",
             Self::Partition { .. } => "deactivate it and activate one for each",

@@ -12,8 +12,8 @@ use super::found::Findings;
 use super::node::{JobHere, NodeView, Placed, Who};
 use super::{Atom, LayerPlace, LayerWeakness, Member, Owner, Strength};
 use crate::device::At;
-use crate::finding::Weakness;
 use crate::verifier::Verifier;
+use crate::weakness::Weakness;
 
 /// The driver that hands a function to a virtual machine.
 const TO_MACHINES: &str = "vfio-pci";

@@ -10,8 +10,8 @@ use super::found::Findings;
 use super::node::Placed;
 use super::software::drift;
 use crate::device::At;
-use crate::finding::Weakness;
 use crate::verifier::Verifier;
+use crate::weakness::Weakness;
 
 /// Everything that lines say of what a node is.
 pub(super) struct Machine<'a> {
@@ -58,7 +58,8 @@ impl Verifier {
         for (what, pci) in gpus.chain(nics) {
             let Some(placed) = view.functions.iter().find(|placed| placed.pci == pci) else {
                 let weakness = LayerWeakness::MissingFunction { what: named(what), planned: pci };
-                found.open(view.device, weakness, []);
+                let text = format!("function {pci}");
+                found.absent((view.device, Dialect::Vfio), text, weakness, []);
                 continue;
             };
             judge_function(view, what, placed, found);

@@ -42,8 +42,9 @@ use found::Findings;
 
 use crate::cleared::Source;
 use crate::device::At;
-use crate::finding::{Finding, Weakness};
+use crate::finding::Finding;
 use crate::verifier::{JobId, Verifier};
+use crate::weakness::Weakness;
 
 /// What is known of the layers besides the network.
 #[derive(Debug)]

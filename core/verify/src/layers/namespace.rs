@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{DeviceId, Name, Part, STORAGE_BYTES_PER_GPU, TenantName};
+use model::{DeviceId, Dialect, Name, Part, STORAGE_BYTES_PER_GPU, TenantName};
 use read::{Direction, Hold, Peer};
 
 use super::found::Findings;
@@ -41,7 +41,9 @@ impl Verifier {
             let acts = |(hold, _): &(&Hold, At)| matches!(hold, Hold::Role { group: held, .. } if held == group);
             if !lines.iter().any(acts) {
                 let (namespace, group) = (own.name.clone(), group.clone());
-                found.open(own.device, LayerWeakness::NoRole { namespace, group }, [own.said]);
+                let text = format!("a role for {group} in {namespace}");
+                let weakness = LayerWeakness::NoRole { namespace, group };
+                found.absent(own.managed(), text, weakness, [own.said]);
             }
         }
     }
@@ -214,6 +216,11 @@ struct Space<'a> {
 }
 
 impl Space<'_> {
+    /// Where what is said of it stands.
+    const fn managed(&self) -> (DeviceId, Dialect) {
+        (self.device, Dialect::Kubernetes)
+    }
+
     fn member(&self) -> Member {
         space_of(self.name, Owner::Tenant(self.tenant.clone()))
     }
@@ -234,7 +241,8 @@ fn judge_defaults(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
         let denies = |(hold, _): &(&Hold, At)| matches!(hold, Hold::DeniesByDefault { direction: held, .. } if *held == direction);
         if !lines.iter().any(denies) {
             let weakness = LayerWeakness::OpenNamespace { namespace: namespace(), direction };
-            found.open(own.device, weakness, [own.said]);
+            let text = weakness.place();
+            found.absent(own.managed(), text, weakness, [own.said]);
         }
     }
     let strict = lines.iter().filter_map(|(hold, at)| match hold {
@@ -269,7 +277,8 @@ fn judge_defaults(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
         ),
     ];
     for (_, weakness) in lacking.into_iter().filter(|(is_there, _)| !is_there) {
-        found.open(own.device, weakness, [own.said]);
+        let text = weakness.place();
+        found.absent(own.managed(), text, weakness, [own.said]);
     }
 }
 
@@ -294,7 +303,9 @@ fn judge_own_ways(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
     ];
     for (_, way) in ways.into_iter().filter(|(is_open, _)| !is_open) {
         let namespace = own.name.clone();
-        found.open(own.device, LayerWeakness::ShutNamespace { namespace, way }, [own.said]);
+        let text = format!("what lets pods of {namespace} {way}");
+        let weakness = LayerWeakness::ShutNamespace { namespace, way };
+        found.absent(own.managed(), text, weakness, [own.said]);
     }
 }
 
@@ -309,6 +320,6 @@ fn shut(
     if !open.is_empty() {
         found.open(own.device, weakness, open);
     } else if lines.is_empty() {
-        found.open(own.device, weakness, [own.said]);
+        found.absent(own.managed(), weakness.place(), weakness, [own.said]);
     }
 }

@@ -10,8 +10,8 @@ use super::found::Findings;
 use super::node::{NodeView, Who};
 use super::{Atom, LayerPlace, LayerWeakness, Member, Owner, Strength};
 use crate::device::At;
-use crate::finding::Weakness;
 use crate::verifier::Verifier;
+use crate::weakness::Weakness;
 
 impl Verifier {
     /// Of every interface of every job it is known who had it last, and that nothing was left.

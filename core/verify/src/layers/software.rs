@@ -8,8 +8,8 @@ use super::found::Findings;
 use super::machine::Machine;
 use super::node::NodeView;
 use crate::device::At;
-use crate::finding::Weakness;
 use crate::verifier::Verifier;
+use crate::weakness::Weakness;
 
 impl Verifier {
     /// A node runs what the fleet says.

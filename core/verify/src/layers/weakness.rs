@@ -6,7 +6,8 @@ use model::{Confidential, Dialect, JobName, Measurement, Name, PciAddress, Runti
 use read::Direction;
 use smol_str::SmolStr;
 
-use super::finding::{bits, numbered};
+use super::finding::{Owner, bits, numbered};
+use crate::code::Code;
 
 /// Which fence of a layer is down.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -105,53 +106,138 @@ pub enum LayerWeakness {
 }
 
 impl LayerWeakness {
-    pub(crate) const fn code(&self) -> &'static str {
+    pub(crate) const fn code(&self) -> Code {
         match self {
-            Self::Leftover { .. } => "leftover",
-            Self::LeftoverPartition { .. } => "leftover-partition",
-            Self::LeftoverKey { .. } => "leftover-key",
-            Self::DoublePartition { .. } => "double-partition",
-            Self::DefaultChannel { .. } => "default-channel",
-            Self::LeftoverCut { .. } => "leftover-cut",
-            Self::UnknownPartition { .. } => "unknown-partition",
-            Self::BadInstance { .. } => "bad-instance",
-            Self::NobodysDriver { .. } => "nobodys-driver",
-            Self::WrongRuntime { .. } => "wrong-runtime",
-            Self::NotConfidential { .. } => "not-confidential",
-            Self::FarMemory { .. } => "far-memory",
-            Self::LooseMemory { .. } => "loose-memory",
-            Self::UnviableGroup { .. } => "unviable-group",
-            Self::OpenKey { .. } => "open-key",
-            Self::OpenDevices { .. } => "open-devices",
-            Self::Unconstrained => "unconstrained",
-            Self::Unlabelled => "unlabelled",
-            Self::OpenQueue { .. } => "open-queue",
-            Self::StrangeAccount { .. } => "strange-account",
-            Self::AcrossPods { .. } => "across-pods",
-            Self::StrangeNode { .. } => "strange-node",
-            Self::NobodysNamespace { .. } => "nobodys-namespace",
-            Self::OpenNamespace { .. } => "open-namespace",
-            Self::LetsAnyone { .. } => "lets-anyone",
-            Self::ShutNamespace { .. } => "shut-namespace",
-            Self::WrongQuota { .. } => "wrong-quota",
-            Self::NobodysVolumes { .. } => "nobodys-volumes",
-            Self::NoRole { .. } => "no-role",
-            Self::PermissiveTls { .. } => "permissive-tls",
-            Self::OpenMesh { .. } => "open-mesh",
-            Self::NoQuota { .. } => "no-quota",
-            Self::Unbounded { .. } => "unbounded",
-            Self::Unrestricted { .. } => "unrestricted",
-            Self::WideRole { .. } => "wide-role",
-            Self::Drift { .. } => "drift",
-            Self::MissingFunction { .. } => "missing-function",
-            Self::OldVersion { .. } => "old-version",
-            Self::InsecureBoot { .. } => "insecure-boot",
-            Self::Unattested { .. } => "unattested",
-            Self::OldReport { .. } => "old-report",
-            Self::WrongMeasurement { .. } => "wrong-measurement",
-            Self::WrongTechnology { .. } => "wrong-technology",
-            Self::StrayReport { .. } => "stray-report",
-            Self::UnknownPast { .. } => "unknown-past",
+            Self::Leftover { .. } => Code::Leftover,
+            Self::LeftoverPartition { .. } => Code::LeftoverPartition,
+            Self::LeftoverKey { .. } => Code::LeftoverKey,
+            Self::DoublePartition { .. } => Code::DoublePartition,
+            Self::DefaultChannel { .. } => Code::DefaultChannel,
+            Self::LeftoverCut { .. } => Code::LeftoverCut,
+            Self::UnknownPartition { .. } => Code::UnknownPartition,
+            Self::BadInstance { .. } => Code::BadInstance,
+            Self::NobodysDriver { .. } => Code::NobodysDriver,
+            Self::WrongRuntime { .. } => Code::WrongRuntime,
+            Self::NotConfidential { .. } => Code::NotConfidential,
+            Self::FarMemory { .. } => Code::FarMemory,
+            Self::LooseMemory { .. } => Code::LooseMemory,
+            Self::UnviableGroup { .. } => Code::UnviableGroup,
+            Self::OpenKey { .. } => Code::OpenKey,
+            Self::OpenDevices { .. } => Code::OpenDevices,
+            Self::Unconstrained => Code::Unconstrained,
+            Self::Unlabelled => Code::Unlabelled,
+            Self::OpenQueue { .. } => Code::OpenQueue,
+            Self::StrangeAccount { .. } => Code::StrangeAccount,
+            Self::AcrossPods { .. } => Code::AcrossPods,
+            Self::StrangeNode { .. } => Code::StrangeNode,
+            Self::NobodysNamespace { .. } => Code::NobodysNamespace,
+            Self::OpenNamespace { .. } => Code::OpenNamespace,
+            Self::LetsAnyone { .. } => Code::LetsAnyone,
+            Self::ShutNamespace { .. } => Code::ShutNamespace,
+            Self::WrongQuota { .. } => Code::WrongQuota,
+            Self::NobodysVolumes { .. } => Code::NobodysVolumes,
+            Self::NoRole { .. } => Code::NoRole,
+            Self::PermissiveTls { .. } => Code::PermissiveTls,
+            Self::OpenMesh { .. } => Code::OpenMesh,
+            Self::NoQuota { .. } => Code::NoQuota,
+            Self::Unbounded { .. } => Code::Unbounded,
+            Self::Unrestricted { .. } => Code::Unrestricted,
+            Self::WideRole { .. } => Code::WideRole,
+            Self::Drift { .. } => Code::Drift,
+            Self::MissingFunction { .. } => Code::MissingFunction,
+            Self::OldVersion { .. } => Code::OldVersion,
+            Self::InsecureBoot { .. } => Code::InsecureBoot,
+            Self::Unattested { .. } => Code::Unattested,
+            Self::OldReport { .. } => Code::OldReport,
+            Self::WrongMeasurement { .. } => Code::WrongMeasurement,
+            Self::WrongTechnology { .. } => Code::WrongTechnology,
+            Self::StrayReport { .. } => Code::StrayReport,
+            Self::UnknownPast { .. } => Code::UnknownPast,
+        }
+    }
+
+    /// What it is about, on its device.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::Leftover { layer, .. } => layer.to_string(),
+            Self::LeftoverPartition { partition } | Self::UnknownPartition { partition } => {
+                format!("NVLink partition {partition}")
+            }
+            Self::DoublePartition { first, second } => {
+                format!("NVLink partitions {first} and {second}")
+            }
+            Self::LeftoverKey { pkey } | Self::OpenKey { pkey } => {
+                format!("InfiniBand partition {pkey:#06x}")
+            }
+            Self::LeftoverCut { gpu } | Self::NobodysDriver { gpu, .. } => {
+                format!("GPU {}", gpu + 1)
+            }
+            Self::BadInstance { gpu, profile, start } => {
+                format!("instance {profile} at slot {start} of GPU {}", gpu + 1)
+            }
+            Self::FarMemory { numa, .. } | Self::LooseMemory { numa, .. } => {
+                format!("NUMA node {numa}")
+            }
+            Self::UnviableGroup { group, pci } => format!("function {pci} of IOMMU group {group}"),
+            Self::OpenDevices { file, .. } => file.to_string(),
+            Self::OpenQueue { partition } => format!("Slurm partition {partition}"),
+            Self::StrangeAccount { partition, account } => {
+                format!("account {account} of Slurm partition {partition}")
+            }
+            Self::StrangeNode { node } | Self::StrayReport { node, .. } => format!("node {node}"),
+            Self::OpenNamespace { namespace, direction }
+            | Self::LetsAnyone { namespace, direction } => {
+                format!("what {} namespace {namespace}", passes(*direction))
+            }
+            Self::ShutNamespace { namespace, way: of }
+            | Self::NoQuota { namespace, of }
+            | Self::WrongQuota { namespace, of, .. } => format!("{of} of namespace {namespace}"),
+            Self::NobodysNamespace { namespace }
+            | Self::PermissiveTls { namespace }
+            | Self::OpenMesh { namespace }
+            | Self::Unbounded { namespace }
+            | Self::Unrestricted { namespace } => format!("namespace {namespace}"),
+            Self::NoRole { namespace, group } => format!("group {group} in namespace {namespace}"),
+            Self::NobodysVolumes { class } => format!("volume class {class}"),
+            Self::WideRole { group, role } => format!("role {role} of group {group}"),
+            Self::Drift { what, .. } | Self::MissingFunction { what, .. } => what.clone(),
+            Self::OldVersion { component, .. } => component.to_string(),
+            Self::UnknownPast { nics, .. } => numbered("interface", bits(*nics)),
+            Self::DefaultChannel { .. }
+            | Self::WrongRuntime { .. }
+            | Self::NotConfidential { .. }
+            | Self::Unconstrained
+            | Self::Unlabelled
+            | Self::AcrossPods { .. }
+            | Self::InsecureBoot { .. }
+            | Self::Unattested { .. }
+            | Self::OldReport { .. }
+            | Self::WrongMeasurement { .. }
+            | Self::WrongTechnology { .. } => String::new(),
+        }
+    }
+
+    /// Whom it is about, if it is about one.
+    pub(crate) fn owner(&self) -> Option<Owner> {
+        match self {
+            Self::Leftover { job, .. }
+            | Self::DefaultChannel { job }
+            | Self::WrongRuntime { job, .. }
+            | Self::NotConfidential { job, .. }
+            | Self::FarMemory { job, .. }
+            | Self::LooseMemory { job, .. }
+            | Self::OpenDevices { job, .. }
+            | Self::AcrossPods { job, .. }
+            | Self::Unattested { job }
+            | Self::OldReport { job, .. }
+            | Self::WrongMeasurement { job, .. }
+            | Self::WrongTechnology { job, .. }
+            | Self::StrayReport { job, .. }
+            | Self::UnknownPast { job, .. } => Some(Owner::Job(job.clone())),
+            Self::OldVersion { tenant, .. } | Self::InsecureBoot { tenant } => {
+                Some(Owner::Tenant(tenant.clone()))
+            }
+            _ => None,
         }
     }
 }
@@ -160,33 +246,29 @@ impl fmt::Display for LayerWeakness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Leftover { layer, job } => {
-                write!(f, "{layer} still names {job}, which has nothing here; take the line away")
+                write!(f, "{layer} still names {job}, which has nothing here")
             }
             Self::LeftoverPartition { partition } => {
-                write!(f, "NVLink partition {partition} joins GPUs that nobody owns; deactivate it")
+                write!(f, "NVLink partition {partition} joins GPUs that nobody owns")
             }
-            Self::LeftoverKey { pkey } => write!(
-                f,
-                "InfiniBand partition {pkey:#06x} joins ports that nobody owns; take them out of it"
-            ),
+            Self::LeftoverKey { pkey } => {
+                write!(f, "InfiniBand partition {pkey:#06x} joins ports that nobody owns")
+            }
             Self::DoublePartition { first, second } => write!(
                 f,
-                "NVLink partitions {first} and {second} are both active and have GPUs in common; \
-                 deactivate the one that nobody planned"
+                "NVLink partitions {first} and {second} are both active and have GPUs in common"
             ),
-            Self::DefaultChannel { job } => write!(
-                f,
-                "{job} has memory channel 0, which is everybody's who chose none; give it one of \
-                 its own"
-            ),
+            Self::DefaultChannel { job } => {
+                write!(f, "{job} has memory channel 0, which is everybody's who chose none")
+            }
             Self::LeftoverCut { gpu } => {
                 let gpu = gpu + 1;
-                write!(f, "GPU {gpu} is cut, and nobody asked for a part of it; make it whole")
+                write!(f, "GPU {gpu} is cut, and nobody asked for a part of it")
             }
             Self::UnknownPartition { partition } => write!(
                 f,
                 "NVLink partition {partition} is active, and the board does not say which GPUs \
-                 it joins; deactivate it"
+                 it joins"
             ),
             Self::BadInstance { gpu, profile, start } => {
                 let gpu = gpu + 1;
@@ -194,7 +276,7 @@ impl fmt::Display for LayerWeakness {
             }
             Self::NobodysDriver { gpu, driver } => {
                 let gpu = gpu + 1;
-                write!(f, "GPU {gpu} is nobody's and driven by {driver}; unbind it")
+                write!(f, "GPU {gpu} is nobody's and driven by {driver}")
             }
             Self::WrongRuntime { job, planned: Runtime::Vm } => {
                 write!(f, "{job} shares the host's kernel; it must run in a virtual machine")
@@ -212,32 +294,28 @@ impl fmt::Display for LayerWeakness {
             ),
             Self::LooseMemory { job, numa } => write!(
                 f,
-                "the machine of {job} is not bound to NUMA node {numa}, where GPUs of it are; \
-                 bind its memory there"
+                "the machine of {job} is not bound to NUMA node {numa}, where GPUs of it are"
             ),
             Self::UnviableGroup { group, pci } => write!(
                 f,
                 "IOMMU group {group} is given to a virtual machine while the host has function \
-                 {pci} of it; unbind that one too"
+                 {pci} of it"
             ),
             Self::OpenKey { pkey } => write!(
                 f,
-                "everybody can reach the full members of InfiniBand partition {pkey:#06x}; make \
-                 them limited"
+                "everybody can reach the full members of InfiniBand partition {pkey:#06x}"
             ),
             Self::OpenDevices { job, file, why } => {
-                write!(f, "{job} may open {file}, {why}; name the files that it needs")
+                write!(f, "{job} may open {file}, {why}")
             }
-            Self::Unconstrained => f.write_str(
-                "Slurm does not keep jobs from devices that it did not give them; set \
-                 ConstrainDevices=yes",
-            ),
-            Self::Unlabelled => f.write_str(
-                "Slurm does not keep jobs of different accounts off each other's nodes; set \
-                 MCSPlugin=mcs/account",
-            ),
+            Self::Unconstrained => {
+                f.write_str("Slurm does not keep jobs from devices that it did not give them")
+            }
+            Self::Unlabelled => {
+                f.write_str("Slurm does not keep jobs of different accounts off each other's nodes")
+            }
             Self::OpenQueue { partition } => {
-                write!(f, "every account may run in Slurm partition {partition}; name its accounts")
+                write!(f, "every account may run in Slurm partition {partition}")
             }
             Self::StrangeAccount { partition, account } => write!(
                 f,
@@ -249,7 +327,7 @@ impl fmt::Display for LayerWeakness {
                 write!(
                     f,
                     "{job} is in pod {own}, and is also placed in pod {strays}, which another \
-                     fabric joins; place it in one"
+                     fabric joins"
                 )
             }
             Self::StrangeNode { node } => {
@@ -260,14 +338,14 @@ impl fmt::Display for LayerWeakness {
             }
             Self::OpenNamespace { namespace, direction } => {
                 let does = passes(*direction);
-                write!(f, "what no policy allows still {does} namespace {namespace}; deny it")
+                write!(f, "what no policy allows still {does} namespace {namespace}")
             }
             Self::LetsAnyone { namespace, direction } => {
                 let does = passes(*direction);
                 write!(f, "a policy lets pass whatever {does} namespace {namespace}")
             }
             Self::ShutNamespace { namespace, way } => {
-                write!(f, "pods of {namespace} cannot {way}; let them")
+                write!(f, "pods of {namespace} cannot {way}")
             }
             Self::WrongQuota { namespace, of, held, planned } => write!(
                 f,
@@ -280,10 +358,10 @@ impl fmt::Display for LayerWeakness {
                 write!(f, "members of {group} have no role in their namespace {namespace}")
             }
             Self::PermissiveTls { namespace } => {
-                write!(f, "pods of {namespace} may speak without mutual TLS; make it strict")
+                write!(f, "pods of {namespace} may speak without mutual TLS")
             }
             Self::OpenMesh { namespace } => {
-                write!(f, "the mesh lets anybody call {namespace}; name who may")
+                write!(f, "the mesh lets anybody call {namespace}")
             }
             Self::NoQuota { namespace, of } => {
                 write!(f, "namespace {namespace} has no quota of {of}")
@@ -292,10 +370,10 @@ impl fmt::Display for LayerWeakness {
                 write!(f, "containers of {namespace} have no bounds by default")
             }
             Self::Unrestricted { namespace } => {
-                write!(f, "pods of {namespace} may reach the host; restrict them")
+                write!(f, "pods of {namespace} may reach the host")
             }
             Self::WideRole { group, role } => {
-                write!(f, "group {group} has role {role} in all namespaces; bind it to one")
+                write!(f, "group {group} has role {role} in all namespaces")
             }
             Self::Drift { what, held, planned } => {
                 write!(f, "{what} is {held}; the fleet says {planned}")
@@ -309,37 +387,32 @@ impl fmt::Display for LayerWeakness {
             Self::InsecureBoot { tenant } => {
                 write!(f, "it did not boot securely, which {tenant} on it demands")
             }
-            Self::Unattested { job } => write!(
-                f,
-                "no report vouches for the machine of {job}, whose tenant demands one; attest it, \
-                 or stop it"
-            ),
+            Self::Unattested { job } => {
+                write!(f, "no report vouches for the machine of {job}, whose tenant demands one")
+            }
             Self::OldReport { job, age_s, max_age_s } => write!(
                 f,
                 "the youngest report about the machine of {job} is {age_s} s old; its tenant \
-                 accepts {max_age_s} s; attest it again"
+                 accepts {max_age_s} s"
             ),
             Self::WrongMeasurement { job, held, planned } => write!(
                 f,
-                "the machine of {job} was launched as {held}; its tenant expects {planned}; launch \
-                 the right one"
+                "the machine of {job} was launched as {held}; its tenant expects {planned}"
             ),
             Self::WrongTechnology { job, held, planned } => {
                 let planned = word(*planned);
                 write!(
                     f,
                     "a report about the machine of {job} is of {held}; its tenant asks for \
-                     {planned}; launch the right one"
+                     {planned}"
                 )
             }
-            Self::StrayReport { job, node } => write!(
-                f,
-                "a report is about a machine of {job} on {node}, which is not here; take the line \
-                 away"
-            ),
+            Self::StrayReport { job, node } => {
+                write!(f, "a report is about a machine of {job} on {node}, which is not here")
+            }
             Self::UnknownPast { job, nics } => {
                 let nics = numbered("interface", bits(*nics));
-                write!(f, "nobody says who had {nics} of {job} last; tell it from the log")
+                write!(f, "nobody says who had {nics} of {job} last")
             }
         }
     }

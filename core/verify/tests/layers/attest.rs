@@ -7,6 +7,7 @@ use std::sync::Arc;
 use expect_test::{Expect, expect};
 use model::{Attestation, Confidential, Dialect, Measurement, Part, Trust};
 use read::{Hold, Report};
+use verify::Code;
 
 use crate::rules::town;
 use crate::world::{Sheet, World};
@@ -17,7 +18,7 @@ fn check(reports: &[&str], change: impl FnOnce(&mut World), expected: Expect) {
     let mut world = attested(reports);
     change(&mut world);
     let findings = world.verifier().judge();
-    let layers: Vec<_> = findings.into_iter().filter(|one| one.code() != "silent").collect();
+    let layers: Vec<_> = findings.into_iter().filter(|one| one.code() != Code::Silent).collect();
     let shown = world.show(&layers);
     let shown = shown.replace(&measured("GOOD").to_string(), "GOOD");
     expected.assert_eq(&shown.replace(&measured("BAD").to_string(), "BAD"));
@@ -79,7 +80,7 @@ fn a_machine_for_which_nobody_vouches_is_told() {
         &[],
         |_| {},
         expect![[r#"
-            unattested: n1: no report vouches for the machine of blue/infer, whose tenant demands one; attest it, or stop it
+            unattested: n1: no report vouches for the machine of blue/infer, whose tenant demands one
               n1 vm (whole:1): blue/infer runs in a virtual machine with tdx
         "#]],
     );
@@ -91,7 +92,7 @@ fn a_node_that_says_nothing_of_reports_vouches_for_nobody() {
         &[],
         |world| world.sheets.retain(|sheet| sheet.dialect != Dialect::Attest),
         expect![[r#"
-            unattested: n1: no report vouches for the machine of blue/infer, whose tenant demands one; attest it, or stop it
+            unattested: n1: no report vouches for the machine of blue/infer, whose tenant demands one
               n1 vm (whole:1): blue/infer runs in a virtual machine with tdx
         "#]],
     );
@@ -103,7 +104,7 @@ fn an_old_report_is_told_unless_a_younger_one_says_the_same() {
         &["blue/infer n1 tdx GOOD 3601"],
         |_| {},
         expect![[r#"
-            old-report: n1: the youngest report about the machine of blue/infer is 3601 s old; its tenant accepts 3600 s; attest it again
+            old-report: n1: the youngest report about the machine of blue/infer is 3601 s old; its tenant accepts 3600 s
               n1 attest (whole:1): notary vouches at noon, 3601 s ago, that blue/infer on n1 was launched with tdx as GOOD
         "#]],
     );
@@ -117,7 +118,7 @@ fn another_measurement_is_told_where_the_tenant_expects_one() {
         &report,
         |_| {},
         expect![[r#"
-            wrong-measurement: n1: the machine of blue/infer was launched as BAD; its tenant expects GOOD; launch the right one
+            wrong-measurement: n1: the machine of blue/infer was launched as BAD; its tenant expects GOOD
               n1 attest (whole:1): notary vouches at noon, 1 s ago, that blue/infer on n1 was launched with tdx as BAD
         "#]],
     );
@@ -133,7 +134,7 @@ fn another_technology_is_told() {
         &["blue/infer n1 sev-snp GOOD 1"],
         |_| {},
         expect![[r#"
-            wrong-technology: n1: a report about the machine of blue/infer is of sev-snp; its tenant asks for tdx; launch the right one
+            wrong-technology: n1: a report about the machine of blue/infer is of sev-snp; its tenant asks for tdx
               n1 attest (whole:1): notary vouches at noon, 1 s ago, that blue/infer on n1 was launched with sev-snp as GOOD
         "#]],
     );
@@ -158,9 +159,9 @@ fn a_report_about_a_machine_that_is_not_there_is_told() {
         &["blue/infer n1 tdx GOOD 1", "blue/infer n2 tdx GOOD 1", "green/sweep n1 tdx GOOD 1"],
         |_| {},
         expect![[r#"
-            leftover: n1: attest still names green/sweep, which has nothing here; take the line away
+            leftover: n1: attest still names green/sweep, which has nothing here
               n1 attest (whole:3): notary vouches at noon, 1 s ago, that green/sweep on n1 was launched with tdx as GOOD
-            stray-report: n1: a report is about a machine of blue/infer on n2, which is not here; take the line away
+            stray-report: n1: a report is about a machine of blue/infer on n2, which is not here
               n1 attest (whole:2): notary vouches at noon, 1 s ago, that blue/infer on n2 was launched with tdx as GOOD
         "#]],
     );
@@ -175,7 +176,7 @@ fn a_report_about_a_machine_that_is_not_there_is_told() {
             );
         },
         expect![[r#"
-            stray-report: n1: a report is about a machine of red/train on n1, which is not here; take the line away
+            stray-report: n1: a report is about a machine of red/train on n1, which is not here
               n1 attest (whole:2): notary vouches at noon, 1 s ago, that red/train on n1 was launched with tdx as GOOD
         "#]],
     );
@@ -187,9 +188,9 @@ fn a_report_of_another_node_vouches_for_nobody_here() {
         &["blue/infer n2 tdx GOOD 1"],
         |_| {},
         expect![[r#"
-            unattested: n1: no report vouches for the machine of blue/infer, whose tenant demands one; attest it, or stop it
+            unattested: n1: no report vouches for the machine of blue/infer, whose tenant demands one
               n1 vm (whole:1): blue/infer runs in a virtual machine with tdx
-            stray-report: n1: a report is about a machine of blue/infer on n2, which is not here; take the line away
+            stray-report: n1: a report is about a machine of blue/infer on n2, which is not here
               n1 attest (whole:1): notary vouches at noon, 1 s ago, that blue/infer on n2 was launched with tdx as GOOD
         "#]],
     );
@@ -219,7 +220,7 @@ fn a_machine_that_is_only_planned_cannot_have_been_attested() {
     let mut world = attested(&[]);
     world.settle();
     let findings = world.verifier().judge();
-    assert!(findings.iter().all(|finding| finding.code() == "silent"), "{findings:?}");
+    assert!(findings.iter().all(|finding| finding.code() == Code::Silent), "{findings:?}");
 }
 
 /// What comes and goes is judged as if all were read anew.
@@ -229,7 +230,8 @@ fn reports_and_demands_come_and_go() {
     let mut verifier = world.verifier();
     let codes = |verifier: &mut verify::Verifier| {
         let findings = verifier.judge();
-        let codes = findings.iter().map(verify::Finding::code).filter(|code| *code != "silent");
+        let codes = findings.iter().map(|finding| finding.code().as_str());
+        let codes = codes.filter(|code| *code != Code::Silent.as_str());
         codes.collect::<Vec<_>>()
     };
     let none: [&str; 0] = [];

@@ -42,9 +42,9 @@ fn a_scheduler_that_does_not_fence_is_told() {
             });
         },
         expect![[r#"
-            unconstrained: slurm: Slurm does not keep jobs from devices that it did not give them; set ConstrainDevices=yes
+            unconstrained: slurm: Slurm does not keep jobs from devices that it did not give them
               slurm slurm (head:3): Slurm does not keep jobs from others' devices
-            unlabelled: slurm: Slurm does not keep jobs of different accounts off each other's nodes; set MCSPlugin=mcs/account
+            unlabelled: slurm: Slurm does not keep jobs of different accounts off each other's nodes
         "#]],
     );
 }
@@ -62,7 +62,7 @@ fn a_queue_with_another_tenants_node_is_a_breach() {
             });
         },
         expect![[r#"
-            breach: account red (red) meets t1 (gold/big) in Slurm partition red: data can cross; take the node or the account out of it
+            breach: account red (red) meets t1 (gold/big) in Slurm partition red: data can cross
               slurm slurm (tenant red:1): in Slurm partition red red may use n1, t1, one user to a node
         "#]],
     );
@@ -81,9 +81,9 @@ fn a_reservation_of_other_nodes_is_found() {
             });
         },
         expect![[r#"
-            breach: account gold (gold/big) was given n2 (green/sweep) by slurm: data can cross; take it away from the job
+            breach: account gold (gold/big) was given n2 (green/sweep) by slurm: data can cross
               slurm slurm (job gold/big:1): Slurm keeps t1, n2 for gold/big of account gold
-            severed: slurm does not give gold/big its node t2; send the plan again
+            severed: slurm does not give gold/big its node t2
               slurm slurm (job gold/big:1): Slurm keeps t1, n2 for gold/big of account gold
         "#]],
     );
@@ -113,25 +113,25 @@ fn a_namespace_that_lets_others_in_is_found() {
             });
         },
         expect![[r#"
-            breach: namespace red (red) meets namespace blue (blue) in namespace red: data can cross; give each tenant a namespace of its own
+            breach: namespace red (red) meets namespace blue (blue) in namespace red: data can cross
               kubernetes kubernetes (tenant blue:1): namespace blue is blue's
               kubernetes kubernetes (tenant red:1): namespace red is red's
               kubernetes kubernetes (tenant red:4): pods of namespace blue may reach pods of namespace red
-            open-namespace: kubernetes: what no policy allows still leaves namespace gold; deny it
+            open-namespace: kubernetes: what no policy allows still leaves namespace gold
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-            shut-namespace: kubernetes: pods of gold cannot call each other through the mesh; let them
+            shut-namespace: kubernetes: pods of gold cannot call each other through the mesh
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-            shut-namespace: kubernetes: pods of red cannot be reached by each other; let them
+            shut-namespace: kubernetes: pods of red cannot be reached by each other
               kubernetes kubernetes (tenant red:1): namespace red is red's
-            permissive-tls: kubernetes: pods of gold may speak without mutual TLS; make it strict
+            permissive-tls: kubernetes: pods of gold may speak without mutual TLS
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-            open-mesh: kubernetes: the mesh lets anybody call gold; name who may
+            open-mesh: kubernetes: the mesh lets anybody call gold
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
             no-quota: kubernetes: namespace gold has no quota of GPUs
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
             unbounded: kubernetes: containers of gold have no bounds by default
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-            unrestricted: kubernetes: pods of gold may reach the host; restrict them
+            unrestricted: kubernetes: pods of gold may reach the host
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
         "#]],
     );
@@ -161,16 +161,16 @@ fn roles_volumes_and_control_planes_are_one_tenants() {
             }
         },
         expect![[r#"
-            breach: namespace blue (blue) meets control plane kamaji (red) in namespace blue: data can cross; give each tenant a namespace of its own
+            breach: namespace blue (blue) meets control plane kamaji (red) in namespace blue: data can cross
               kubernetes kubernetes (head:44): red has a kamaji of its own in namespace blue
               kubernetes kubernetes (tenant blue:1): namespace blue is blue's
-            breach: volumes of class red (blue) meets volumes of class red (red) in volume class red: data can cross; give each tenant a class of its own
+            breach: volumes of class red (blue) meets volumes of class red (red) in volume class red: data can cross
               kubernetes kubernetes (head:43): volumes of class red are blue's
               kubernetes kubernetes (tenant red:14): volumes of class red are red's
-            breach: group red-people (red) meets namespace blue (blue) in role edit of namespace blue: data can cross; bind the role to groups of the namespace's tenant only
+            breach: group red-people (red) meets namespace blue (blue) in role edit of namespace blue: data can cross
               kubernetes kubernetes (head:41): members of red-people have role edit in namespace blue
               kubernetes kubernetes (tenant blue:1): namespace blue is blue's
-            wide-role: kubernetes: group gold-people has role admin in all namespaces; bind it to one
+            wide-role: kubernetes: group gold-people has role admin in all namespaces
               kubernetes kubernetes (head:42): members of gold-people have role admin everywhere
         "#]],
     );
@@ -197,9 +197,9 @@ fn a_tenant_or_a_job_that_a_cluster_forgets_is_severed() {
             );
         },
         expect![[r#"
-            severed: slurm does not name green/tune; send the plan again
-            severed: slurm does not name red; send the plan again
-            severed: kubernetes does not name green; send the plan again
+            severed: slurm does not name green/tune
+            severed: slurm does not name red
+            severed: kubernetes does not name green
             nobodys-namespace: kubernetes: namespace green is no tenant's and has something of one
               kubernetes kubernetes (tenant green:1): what no policy allows does not enter namespace green
         "#]],

@@ -20,7 +20,7 @@ fn a_job_without_the_files_of_its_drivers_is_severed() {
             world.cut("t1", Dialect::Devices, is_control);
         },
         expect![[r#"
-            severed: t1: devices does not give gold/big its files /dev/nvidiactl, /dev/nvidia-uvm; send the plan again
+            severed: t1: devices does not give gold/big its files /dev/nvidiactl, /dev/nvidia-uvm
               t1 devices (job gold/big:1): gold/big may open GPU device 0
               t1 devices (job gold/big:2): gold/big may open GPU device 2
               t1 devices (job gold/big:3): gold/big may open GPU device 1
@@ -30,7 +30,7 @@ fn a_job_without_the_files_of_its_drivers_is_severed() {
               t1 devices (job gold/big:7): gold/big may open interface 2
               t1 devices (job gold/big:8): gold/big may open interface 3
               t1 devices (job gold/big:9): gold/big may open memory channel 21
-            severed: n1: devices does not give red/train its file /dev/vfio/vfio; send the plan again
+            severed: n1: devices does not give red/train its file /dev/vfio/vfio
               n1 devices (job red/train:1): red/train may open IOMMU group 10
               n1 devices (job red/train:2): red/train may open IOMMU group 12
               n1 devices (job red/train:3): red/train may open IOMMU group 100
@@ -86,7 +86,7 @@ fn a_gpu_of_amd_is_known_to_be_one() {
             }
         },
         expect![[r#"
-            severed: t1: devices does not give gold/big its file /dev/kfd; send the plan again
+            severed: t1: devices does not give gold/big its file /dev/kfd
               t1 devices (job gold/big:1): gold/big may open GPU device 0
               t1 devices (job gold/big:2): gold/big may open GPU device 2
               t1 devices (job gold/big:3): gold/big may open GPU device 1
@@ -98,7 +98,7 @@ fn a_gpu_of_amd_is_known_to_be_one() {
               t1 devices (job gold/big:9): gold/big may open memory channel 21
               t1 devices (job gold/big:10): gold/big may open /dev/nvidiactl
               t1 devices (job gold/big:11): gold/big may open /dev/nvidia-uvm
-            severed: t2: devices does not give gold/big its file /dev/kfd; send the plan again
+            severed: t2: devices does not give gold/big its file /dev/kfd
               t2 devices (job gold/big:1): gold/big may open GPU device 0
               t2 devices (job gold/big:2): gold/big may open GPU device 2
               t2 devices (job gold/big:3): gold/big may open GPU device 1
@@ -124,9 +124,9 @@ fn a_machine_is_bound_to_where_its_gpus_are() {
     check(
         |world| world.cut("n1", Dialect::Vm, |line| matches!(line, Hold::GuestNear { .. })),
         expect![[r#"
-            loose-memory: n1: the machine of blue/infer is not bound to NUMA node 0, where GPUs of it are; bind its memory there
+            loose-memory: n1: the machine of blue/infer is not bound to NUMA node 0, where GPUs of it are
               n1 vm (job blue/infer:1): blue/infer runs in a virtual machine with tdx
-            loose-memory: n1: the machine of red/train is not bound to NUMA node 0, where GPUs of it are; bind its memory there
+            loose-memory: n1: the machine of red/train is not bound to NUMA node 0, where GPUs of it are
               n1 vm (job red/train:1): red/train runs in a virtual machine
         "#]],
     );
@@ -159,7 +159,7 @@ fn slurm_gives_out_every_gpu_and_knows_where_nodes_hang() {
             });
         },
         expect![[r#"
-            severed: slurm does not give gold its node t2; send the plan again
+            severed: slurm does not give gold its node t2
               slurm slurm (tenant gold:1): in Slurm partition gold gold may use t1, one user to a node
             drift: n1: what Slurm gives out is no GPU device; the fleet says GPU devices 0, 1, 2, 3, 4, 5, 6, 7
             drift: slurm: where t1 hangs is unknown; the fleet says rack-1
@@ -211,7 +211,7 @@ fn a_job_across_fabric_domains_is_told() {
             });
         },
         expect![[r#"
-            across-pods: slurm: gold/big is in pod p, and is also placed in pod q, which another fabric joins; place it in one
+            across-pods: slurm: gold/big is in pod p, and is also placed in pod q, which another fabric joins
               slurm slurm (job gold/big:1): Slurm keeps t1, t2 for gold/big of account gold
               kubernetes kubernetes (head:15): t2 has label fabric.topograph.run/tier-1=q
             drift: t2: the label fabric.topograph.run/tier-1 is q; the fleet says p
@@ -241,7 +241,7 @@ fn a_namespace_is_open_to_itself_and_as_large_as_its_tenant() {
             });
         },
         expect![[r#"
-            shut-namespace: kubernetes: pods of red cannot ask for names; let them
+            shut-namespace: kubernetes: pods of red cannot ask for names
               kubernetes kubernetes (tenant red:1): namespace red is red's
             wrong-quota: kubernetes: the quota of gold is 9 GPUs; what its tenant has allows 8
               kubernetes kubernetes (tenant gold:9): namespace gold may use 9 GPUs

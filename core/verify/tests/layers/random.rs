@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use model::{Grade, JobName, Share};
 use read::{DeviceFile, Hold};
-use verify::Finding;
+use verify::{Code, Finding};
 
 use crate::world::{BOARD, Sheet, World, bits};
 
@@ -21,7 +21,7 @@ fn a_sound_world_has_no_findings_and_a_cut_is_always_found() {
             let Some(line) = cut(&mut broken, &mut chance) else { continue };
             let found = layers(broken.verifier().judge());
             assert!(!found.is_empty(), "seed {seed}: nobody found that {line}");
-            for said in found.iter().flat_map(Finding::said_by) {
+            for said in found.iter().flat_map(|finding| &finding.present) {
                 broken.quote(said);
             }
             cuts += 1;
@@ -88,7 +88,7 @@ fn judging_what_changed_equals_judging_everything() {
 }
 
 fn layers(findings: Vec<Finding>) -> Vec<Finding> {
-    findings.into_iter().filter(|finding| finding.code() != "silent").collect()
+    findings.into_iter().filter(|finding| finding.code() != Code::Silent).collect()
 }
 
 impl World {

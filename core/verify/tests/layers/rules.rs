@@ -6,7 +6,7 @@
 use expect_test::{Expect, expect};
 use model::{Confidential, Dialect, Grade, Part};
 use read::{DeviceFile, Function, Hold};
-use verify::Finding;
+use verify::{Code, Finding};
 
 use crate::world::{Sheet, World};
 
@@ -22,9 +22,11 @@ pub(crate) fn check(change: impl FnOnce(&mut World), expect: Expect) {
     if (&sound.fleet, &sound.owners) == (&world.fleet, &world.owners) {
         assert_eq!(world.show(&findings_of_change(&sound, &world)), world.show(&findings));
     }
-    let network: Vec<_> = findings.iter().filter(|finding| finding.code() == "silent").collect();
+    let network: Vec<_> =
+        findings.iter().filter(|finding| finding.code() == Code::Silent).collect();
     assert_eq!(network.len(), 1, "only the leaf is silent");
-    let layers: Vec<_> = findings.iter().filter(|one| one.code() != "silent").cloned().collect();
+    let layers: Vec<_> =
+        findings.iter().filter(|one| one.code() != Code::Silent).cloned().collect();
     expect.assert_eq(&world.show(&layers));
 }
 
@@ -130,18 +132,18 @@ fn an_iommu_group_of_two_owners_is_a_breach() {
             });
         },
         expect![[r#"
-            breach: n1 GPU 2 (blue/infer) meets n1 GPU 1 (red/train) in IOMMU group 10 of n1: data can cross; give the whole group to one of them, or switch ACS on
+            breach: n1 GPU 2 (blue/infer) meets n1 GPU 1 (red/train) in IOMMU group 10 of n1: data can cross
               n1 vfio (head:1): 0000:86:00.0 is GPU 1 in IOMMU group 10 on NUMA node 0
               n1 vfio (head:2): 0000:b8:00.0 is GPU 2 in IOMMU group 10 on NUMA node 0
-            breach: n1 (blue/infer) was given n1 IOMMU group 11 (nobody's) by devices: data can cross; take it away from the job
+            breach: n1 (blue/infer) was given n1 IOMMU group 11 (nobody's) by devices: data can cross
               n1 devices (job blue/infer:1): blue/infer may open IOMMU group 11
-            breach: n1 (red/train) was given n1 GPU 2 (blue/infer) by devices: data can cross; take it away from the job
+            breach: n1 (red/train) was given n1 GPU 2 (blue/infer) by devices: data can cross
               n1 devices (job red/train:1): red/train may open IOMMU group 10
-            disagree: n1: of blue/infer vfio names GPUs 2, 4 and devices names GPU 4; send the plan again to both
+            disagree: n1: of blue/infer vfio names GPUs 2, 4 and devices names GPU 4
               n1 vfio (job blue/infer:1): 0000:b8:00.0 is driven by vfio-pci
               n1 vfio (job blue/infer:2): 0000:bb:00.0 is driven by vfio-pci
               n1 devices (job blue/infer:2): blue/infer may open IOMMU group 13
-            disagree: n1: of red/train vfio names GPUs 1, 3 and devices names GPUs 1, 2, 3; send the plan again to both
+            disagree: n1: of red/train vfio names GPUs 1, 3 and devices names GPUs 1, 2, 3
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
               n1 devices (job red/train:1): red/train may open IOMMU group 10
@@ -164,7 +166,7 @@ fn a_bridge_without_acs_joins_the_groups_below_it() {
             }
         },
         expect![[r#"
-            breach: n1 GPU 2 (blue/infer) meets n1 GPU 1 (red/train) in IOMMU group 10 of n1: data can cross; give the whole group to one of them, or switch ACS on
+            breach: n1 GPU 2 (blue/infer) meets n1 GPU 1 (red/train) in IOMMU group 10 of n1: data can cross
               n1 vfio (head:1): 0000:86:00.0 is GPU 1 in IOMMU group 10 on NUMA node 0
               n1 vfio (head:2): 0000:b8:00.0 is GPU 2 in IOMMU group 11 on NUMA node 0
               n1 vfio (head:17): 0000:86:00.0 is below 0000:80:01.0, which lets functions reach each other
@@ -182,7 +184,7 @@ fn something_of_the_host_in_a_group_of_a_machine_is_told() {
             world.add("n1", Dialect::Vfio, line);
         },
         expect![[r#"
-            unviable-group: n1: IOMMU group 10 is given to a virtual machine while the host has function 0000:86:00.1 of it; unbind that one too
+            unviable-group: n1: IOMMU group 10 is given to a virtual machine while the host has function 0000:86:00.1 of it
               n1 vfio (head:1): 0000:86:00.0 is GPU 1 in IOMMU group 10 on NUMA node 0
               n1 vfio (head:17): 0000:86:00.1 is something else in IOMMU group 10 on NUMA node 0
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
@@ -204,22 +206,22 @@ fn released_gpus_in_a_partition_with_somebodys_are_a_breach() {
             });
         },
         expect![[r#"
-            breach: n1 GPU 2 (blue/infer) meets n1 GPU 1 (red/train) in NVLink partition 0 of n1: data can cross; deactivate it and activate one for each
+            breach: n1 GPU 2 (blue/infer) meets n1 GPU 1 (red/train) in NVLink partition 0 of n1: data can cross
               n1 nvlink (head:1): NVLink partition 0 can join GPUs 1, 2, 3, 4, 5, 6, 7, 8
               n1 nvlink (job red/train:1): NVLink partition 0 is active
-            breach: n1 GPU 2 (blue/infer) meets n1 GPU 5 (nobody's) in NVLink partition 0 of n1: data can cross; deactivate it and activate one for each
+            breach: n1 GPU 2 (blue/infer) meets n1 GPU 5 (nobody's) in NVLink partition 0 of n1: data can cross
               n1 nvlink (head:1): NVLink partition 0 can join GPUs 1, 2, 3, 4, 5, 6, 7, 8
               n1 nvlink (job red/train:1): NVLink partition 0 is active
-            disagree: n1: of blue/infer vfio names GPUs 2, 4 and nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8; send the plan again to both
+            disagree: n1: of blue/infer vfio names GPUs 2, 4 and nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8
               n1 vfio (job blue/infer:1): 0000:b8:00.0 is driven by vfio-pci
               n1 vfio (job blue/infer:2): 0000:bb:00.0 is driven by vfio-pci
               n1 nvlink (job blue/infer:1): NVLink partition 4 is active
               n1 nvlink (job red/train:1): NVLink partition 0 is active
-            disagree: n1: of red/train vfio names GPUs 1, 3 and nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8; send the plan again to both
+            disagree: n1: of red/train vfio names GPUs 1, 3 and nvlink names GPUs 1, 2, 3, 4, 5, 6, 7, 8
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
               n1 nvlink (job red/train:1): NVLink partition 0 is active
-            double-partition: n1: NVLink partitions 4 and 0 are both active and have GPUs in common; deactivate the one that nobody planned
+            double-partition: n1: NVLink partitions 4 and 0 are both active and have GPUs in common
               n1 nvlink (job blue/infer:1): NVLink partition 4 is active
               n1 nvlink (job red/train:1): NVLink partition 0 is active
         "#]],
@@ -231,7 +233,7 @@ fn a_partition_left_over_from_the_last_job_is_told() {
     check(
         |world| world.add("n1", Dialect::Nvlink, Hold::Active { partition: 5 }),
         expect![[r#"
-            leftover-partition: n1: NVLink partition 5 joins GPUs that nobody owns; deactivate it
+            leftover-partition: n1: NVLink partition 5 joins GPUs that nobody owns
               n1 nvlink (head:16): NVLink partition 5 is active
         "#]],
     );
@@ -245,7 +247,7 @@ fn a_gpu_that_nobody_owns_has_no_driver() {
             world.add("n1", Dialect::Vfio, Hold::Driven { pci, driver: "nvidia".into() });
         },
         expect![[r#"
-            nobodys-driver: n1: GPU 8 is nobody's and driven by nvidia; unbind it
+            nobodys-driver: n1: GPU 8 is nobody's and driven by nvidia
               n1 vfio (head:17): 0000:44:00.0 is driven by nvidia
         "#]],
     );
@@ -269,10 +271,10 @@ fn a_channel_of_two_jobs_is_a_breach() {
             });
         },
         expect![[r#"
-            breach: t1 (gold/big) meets t2 (green/third) in NVLink memory channel 21 of rack-1: data can cross; give each job a channel of its own
+            breach: t1 (gold/big) meets t2 (green/third) in NVLink memory channel 21 of rack-1: data can cross
               t1 imex (job gold/big:1): gold/big has memory channel 21
               t2 imex (job green/third:1): green/third has memory channel 21
-            disagree: t2: of green/third imex names channel 21 and devices names channel 22; send the plan again to both
+            disagree: t2: of green/third imex names channel 21 and devices names channel 22
               t2 imex (job green/third:1): green/third has memory channel 21
               t2 devices (job green/third:9): green/third may open memory channel 22
         "#]],
@@ -285,9 +287,9 @@ fn a_job_whose_channel_was_never_set_is_severed() {
     check(
         |world| world.cut("t1", Dialect::Imex, |_| true),
         expect![[r#"
-        severed: t1: imex does not name gold/big; send the plan again
-          t1 devices (job gold/big:9): gold/big may open memory channel 21
-    "#]],
+            severed: t1: imex does not name gold/big
+              t1 devices (job gold/big:9): gold/big may open memory channel 21
+        "#]],
     );
 }
 
@@ -299,7 +301,7 @@ fn a_port_of_another_job_in_a_key_is_a_breach() {
             world.add("subnet-p", Dialect::Pkey, Hold::Member { pkey: 17, guid, full: false });
         },
         expect![[r#"
-            breach: n1 interface 0 (red/train) meets n1 interface 1 (blue/infer) in InfiniBand partition 0x0011 of subnet-p: data can cross; take one of them out of it
+            breach: n1 interface 0 (red/train) meets n1 interface 1 (blue/infer) in InfiniBand partition 0x0011 of subnet-p: data can cross
               subnet-p pkey (head:2): port 0x020000fffe000001 is a limited member of partition 0x0011
               subnet-p pkey (job red/train:1): port 0x020000fffe000000 is a full member of partition 0x0011
         "#]],
@@ -319,7 +321,7 @@ fn a_default_key_with_full_members_is_open() {
             });
         },
         expect![[r#"
-            open-key: subnet-p: everybody can reach the full members of InfiniBand partition 0x7fff; make them limited
+            open-key: subnet-p: everybody can reach the full members of InfiniBand partition 0x7fff
               subnet-p pkey (head:1): every port is a full member of partition 0x7fff
         "#]],
     );
@@ -334,9 +336,9 @@ fn a_machine_with_another_jobs_gpu_is_a_breach() {
             world.add("n1", Dialect::Vm, Hold::GuestHas { job, pci });
         },
         expect![[r#"
-            breach: n1 (red/train) was given n1 GPU 2 (blue/infer) by vm: data can cross; take it away from the job
+            breach: n1 (red/train) was given n1 GPU 2 (blue/infer) by vm: data can cross
               n1 vm (head:1): the virtual machine of red/train has 0000:b8:00.0
-            disagree: n1: of red/train vfio names GPUs 1, 3 and vm names GPUs 1, 2, 3; send the plan again to both
+            disagree: n1: of red/train vfio names GPUs 1, 3 and vm names GPUs 1, 2, 3
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
               n1 vm (head:1): the virtual machine of red/train has 0000:b8:00.0
@@ -380,11 +382,11 @@ fn a_whole_directory_of_devices_is_told() {
             }
         },
         expect![[r#"
-            open-devices: n2: green/sweep may open /dev/infiniband, which is more than one device; name the files that it needs
+            open-devices: n2: green/sweep may open /dev/infiniband, which is more than one device
               n2 devices (head:1): green/sweep may open whatever is in /dev/infiniband
-            open-devices: n2: green/sweep may open /dev/infiniband/umad0, which manages the fabric of all; name the files that it needs
+            open-devices: n2: green/sweep may open /dev/infiniband/umad0, which manages the fabric of all
               n2 devices (head:2): green/sweep may open /dev/infiniband/umad0, which manages the fabric
-            open-devices: n2: green/sweep may open /dev/mem, which leads somewhere nobody knows; name the files that it needs
+            open-devices: n2: green/sweep may open /dev/mem, which leads somewhere nobody knows
               n2 devices (head:3): green/sweep may open /dev/mem, which leads nobody knows where
         "#]],
     );
@@ -399,34 +401,34 @@ fn a_job_that_ended_and_is_still_named_is_told() {
             world.owners.shares.get_mut(&node).unwrap().remove(&job);
         },
         expect![[r#"
-            breach: n2 (green/tune) was given n2 GPU 5 (nobody's) by devices: data can cross; take it away from the job
+            breach: n2 (green/tune) was given n2 GPU 5 (nobody's) by devices: data can cross
               n2 devices (job green/tune:1): green/tune may open GPU device 0
-            breach: n2 (green/tune) was given n2 GPU 5 (nobody's) by slurm: data can cross; take it away from the job
+            breach: n2 (green/tune) was given n2 GPU 5 (nobody's) by slurm: data can cross
               slurm slurm (job green/tune:2): Slurm gave green/tune GPU devices 0, 1, 2, 3 of n2
-            breach: n2 (green/tune) was given n2 GPU 5 (nobody's) by kubernetes: data can cross; take it away from the job
+            breach: n2 (green/tune) was given n2 GPU 5 (nobody's) by kubernetes: data can cross
               kubernetes kubernetes (job green/tune:1): green/tune claims GPU device 0 of n2 in namespace green
-            leftover: n2: devices still names green/tune, which has nothing here; take the line away
+            leftover: n2: devices still names green/tune, which has nothing here
               n2 devices (job green/tune:1): green/tune may open GPU device 0
-            leftover: n2: slurm still names green/tune, which has nothing here; take the line away
+            leftover: n2: slurm still names green/tune, which has nothing here
               slurm slurm (job green/tune:2): Slurm gave green/tune GPU devices 0, 1, 2, 3 of n2
-            leftover: slurm: slurm still names green/tune, which has nothing here; take the line away
+            leftover: slurm: slurm still names green/tune, which has nothing here
               slurm slurm (job green/tune:1): Slurm keeps n2 for green/tune of account green
-            leftover: n2: kubernetes still names green/tune, which has nothing here; take the line away
+            leftover: n2: kubernetes still names green/tune, which has nothing here
               kubernetes kubernetes (job green/tune:1): green/tune claims GPU device 0 of n2 in namespace green
-            leftover-partition: n2: NVLink partition 2 joins GPUs that nobody owns; deactivate it
+            leftover-partition: n2: NVLink partition 2 joins GPUs that nobody owns
               n2 nvlink (job green/tune:1): NVLink partition 2 is active
-            leftover-key: subnet-p: InfiniBand partition 0x0014 joins ports that nobody owns; take them out of it
+            leftover-key: subnet-p: InfiniBand partition 0x0014 joins ports that nobody owns
               subnet-p pkey (job green/tune:1): port 0x020000fffe000104 is a full member of partition 0x0014
               subnet-p pkey (job green/tune:2): port 0x020000fffe000105 is a full member of partition 0x0014
               subnet-p pkey (job green/tune:3): port 0x020000fffe000106 is a full member of partition 0x0014
               subnet-p pkey (job green/tune:4): port 0x020000fffe000107 is a full member of partition 0x0014
-            nobodys-driver: n2: GPU 5 is nobody's and driven by nvidia; unbind it
+            nobodys-driver: n2: GPU 5 is nobody's and driven by nvidia
               n2 vfio (job green/tune:1): 0000:0f:00.0 is driven by nvidia
-            nobodys-driver: n2: GPU 6 is nobody's and driven by nvidia; unbind it
+            nobodys-driver: n2: GPU 6 is nobody's and driven by nvidia
               n2 vfio (job green/tune:2): 0000:41:00.0 is driven by nvidia
-            nobodys-driver: n2: GPU 7 is nobody's and driven by nvidia; unbind it
+            nobodys-driver: n2: GPU 7 is nobody's and driven by nvidia
               n2 vfio (job green/tune:3): 0000:10:00.0 is driven by nvidia
-            nobodys-driver: n2: GPU 8 is nobody's and driven by nvidia; unbind it
+            nobodys-driver: n2: GPU 8 is nobody's and driven by nvidia
               n2 vfio (job green/tune:4): 0000:44:00.0 is driven by nvidia
             wrong-quota: kubernetes: the quota of green is 8 GPUs; what its tenant has allows 4
               kubernetes kubernetes (tenant green:9): namespace green may use 8 GPUs
@@ -447,7 +449,7 @@ fn two_tenants_on_one_kernel_are_a_breach() {
             world.settle();
         },
         expect![[r#"
-            breach: n2 (gold/small) meets n2 (green/sweep) in the host kernel of n2: data can cross; move one of them to another node
+            breach: n2 (gold/small) meets n2 (green/sweep) in the host kernel of n2: data can cross
               n2 devices (job gold/small:1): gold/small may open GPU device 0
               n2 devices (job green/sweep:1): green/sweep may open GPU device 4
               kubernetes kubernetes (job gold/small:1): gold/small claims GPU device 0 of n2 in namespace gold
@@ -488,7 +490,7 @@ fn a_gpu_that_is_not_cut_is_not_shared() {
             world.cut("n1", Dialect::Mig, |_| true);
         },
         expect![[r#"
-            breach: n1 GPU 1 (blue/infer) meets n1 GPU 1 (red/train) in GPU 1 of n1: data can cross; give the GPU to one of them, or cut it for grades that allow it
+            breach: n1 GPU 1 (blue/infer) meets n1 GPU 1 (red/train) in GPU 1 of n1: data can cross
         "#]],
     );
 }
@@ -501,7 +503,7 @@ fn a_grade_that_takes_whole_gpus_shows_its_timing_to_a_neighbour_on_a_part() {
             halve(world);
         },
         expect![[r#"
-            breach: n1 GPU 1 (blue/infer) meets n1 GPU 1 (red/train) in GPU 1 of n1: timing can be seen; give the GPU to one of them, or cut it for grades that allow it
+            breach: n1 GPU 1 (blue/infer) meets n1 GPU 1 (red/train) in GPU 1 of n1: timing can be seen
               n1 mig (head:1): GPU 1 has an instance 3g.40gb from slot 0
               n1 mig (head:2): GPU 1 has an instance 3g.40gb from slot 4
         "#]],
@@ -517,7 +519,7 @@ fn instances_that_lie_on_each_other_or_that_nobody_asked_for_are_told() {
             world.add("n1", Dialect::Mig, cut(0));
         },
         expect![[r#"
-            leftover-cut: n1: GPU 1 is cut, and nobody asked for a part of it; make it whole
+            leftover-cut: n1: GPU 1 is cut, and nobody asked for a part of it
               n1 mig (head:1): GPU 1 has an instance 3g.40gb from slot 0
               n1 mig (head:2): GPU 1 has an instance 3g.40gb from slot 0
             bad-instance: n1: GPU 1 cannot have the instance 3g.40gb at slot 0

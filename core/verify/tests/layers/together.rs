@@ -26,13 +26,13 @@ fn the_scheduler_gives_other_gpus_than_nvlink_joins() {
     check(
         |world| allocated(world, "sweep", &[0, 1]),
         expect![[r#"
-        disagree: n2: of green/sweep vfio names GPUs 1, 2, 3, 4 and slurm names GPUs 1, 2; send the plan again to both
-          n2 vfio (job green/sweep:1): 0000:86:00.0 is driven by nvidia
-          n2 vfio (job green/sweep:2): 0000:b8:00.0 is driven by nvidia
-          n2 vfio (job green/sweep:3): 0000:87:00.0 is driven by nvidia
-          n2 vfio (job green/sweep:4): 0000:bb:00.0 is driven by nvidia
-          slurm slurm (job green/sweep:2): Slurm gave green/sweep GPU devices 4, 6 of n2
-    "#]],
+            disagree: n2: of green/sweep vfio names GPUs 1, 2, 3, 4 and slurm names GPUs 1, 2
+              n2 vfio (job green/sweep:1): 0000:86:00.0 is driven by nvidia
+              n2 vfio (job green/sweep:2): 0000:b8:00.0 is driven by nvidia
+              n2 vfio (job green/sweep:3): 0000:87:00.0 is driven by nvidia
+              n2 vfio (job green/sweep:4): 0000:bb:00.0 is driven by nvidia
+              slurm slurm (job green/sweep:2): Slurm gave green/sweep GPU devices 4, 6 of n2
+        "#]],
     );
 }
 
@@ -50,7 +50,7 @@ fn the_scheduler_gives_a_gpu_that_the_driver_of_the_host_does_not_have() {
             });
         },
         expect![[r#"
-            disagree: n2: of green/sweep nvlink names GPUs 1, 2, 3, 4 and vfio names GPUs 2, 3, 4; send the plan again to both
+            disagree: n2: of green/sweep nvlink names GPUs 1, 2, 3, 4 and vfio names GPUs 2, 3, 4
               n2 vfio (job green/sweep:1): 0000:86:00.0 is driven by vfio-pci
               n2 vfio (job green/sweep:2): 0000:b8:00.0 is driven by nvidia
               n2 vfio (job green/sweep:3): 0000:87:00.0 is driven by nvidia
@@ -69,7 +69,7 @@ fn the_device_list_names_fewer_gpus_than_the_claim() {
             });
         },
         expect![[r#"
-            disagree: n2: of green/tune vfio names GPUs 5, 6, 7, 8 and devices names GPUs 6, 7, 8; send the plan again to both
+            disagree: n2: of green/tune vfio names GPUs 5, 6, 7, 8 and devices names GPUs 6, 7, 8
               n2 vfio (job green/tune:1): 0000:0f:00.0 is driven by nvidia
               n2 vfio (job green/tune:2): 0000:41:00.0 is driven by nvidia
               n2 vfio (job green/tune:3): 0000:10:00.0 is driven by nvidia
@@ -101,9 +101,9 @@ fn the_claim_counts_by_modules_where_device_files_count_by_address() {
             }
         },
         expect![[r#"
-            breach: n1 (red/train) was given n1 GPU 5 (nobody's) by kubernetes: data can cross; take it away from the job
+            breach: n1 (red/train) was given n1 GPU 5 (nobody's) by kubernetes: data can cross
               kubernetes kubernetes (job red/train:2): red/train claims GPU device 0 of n1 in namespace red
-            disagree: n1: of red/train vfio names GPUs 1, 3 and kubernetes names GPUs 5, 6; send the plan again to both
+            disagree: n1: of red/train vfio names GPUs 1, 3 and kubernetes names GPUs 5, 6
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
               kubernetes kubernetes (job red/train:2): red/train claims GPU device 0 of n1 in namespace red
@@ -124,7 +124,7 @@ fn the_machine_lacks_a_gpu_that_vfio_has_bound_for_it() {
             );
         },
         expect![[r#"
-            disagree: n1: of red/train vfio names GPUs 1, 3 and vm names GPU 1; send the plan again to both
+            disagree: n1: of red/train vfio names GPUs 1, 3 and vm names GPU 1
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
               n1 vm (job red/train:3): the virtual machine of red/train has 0000:86:00.0
@@ -145,10 +145,10 @@ fn the_device_list_opens_another_channel_than_the_job_has() {
             });
         },
         expect![[r#"
-            disagree: t1: of gold/big imex names channel 21 and devices names channel 0; send the plan again to both
+            disagree: t1: of gold/big imex names channel 21 and devices names channel 0
               t1 imex (job gold/big:1): gold/big has memory channel 21
               t1 devices (job gold/big:9): gold/big may open memory channel 0
-            default-channel: t1: gold/big has memory channel 0, which is everybody's who chose none; give it one of its own
+            default-channel: t1: gold/big has memory channel 0, which is everybody's who chose none
               t1 devices (job gold/big:9): gold/big may open memory channel 0
         "#]],
     );
@@ -167,7 +167,7 @@ fn the_domain_joins_other_gpus_than_the_device_list_opens() {
             });
         },
         expect![[r#"
-            disagree: t2: of gold/big vfio names GPUs 1, 2, 3, 4 and nvlink names GPUs 1, 2; send the plan again to both
+            disagree: t2: of gold/big vfio names GPUs 1, 2, 3, 4 and nvlink names GPUs 1, 2
               t2 vfio (job gold/big:1): 0000:86:00.0 is driven by nvidia
               t2 vfio (job gold/big:2): 0000:b8:00.0 is driven by nvidia
               t2 vfio (job gold/big:3): 0000:87:00.0 is driven by nvidia
@@ -197,13 +197,13 @@ fn two_trays_of_one_job_are_in_two_partitions() {
             });
         },
         expect![[r#"
-            severed: nvlink does not join nodes t1, t2 of gold/big with each other; send the plan again
+            severed: nvlink does not join nodes t1, t2 of gold/big with each other
               nvlink-rack-1 nvlink (job gold/big:1): NVLink partition 21 joins GPUs 1, 2, 3, 4 of t1
               nvlink-rack-1 nvlink (job gold/big:2): NVLink partition 99 joins GPUs 1, 2, 3, 4 of t2
-            severed: imex does not join nodes t1, t2 of gold/big with each other; send the plan again
+            severed: imex does not join nodes t1, t2 of gold/big with each other
               t1 imex (job gold/big:1): gold/big has memory channel 21
               t2 imex (job gold/big:1): gold/big has memory channel 99
-            disagree: t2: of gold/big imex names channel 99 and devices names channel 21; send the plan again to both
+            disagree: t2: of gold/big imex names channel 99 and devices names channel 21
               t2 imex (job gold/big:1): gold/big has memory channel 99
               t2 devices (job gold/big:9): gold/big may open memory channel 21
         "#]],
@@ -222,7 +222,7 @@ fn the_fabric_forgets_an_interface_that_the_machine_has() {
             );
         },
         expect![[r#"
-            severed: n1: pkey does not give red/train its interface 2; send the plan again
+            severed: n1: pkey does not give red/train its interface 2
         "#]],
     );
 }
@@ -236,7 +236,7 @@ fn a_board_joins_a_jobs_gpus_one_by_one() {
             world.add("n1", Dialect::Nvlink, Hold::Active { partition: 9 });
         },
         expect![[r#"
-            severed: n1: nvlink does not join GPUs 1, 3 of red/train with each other; send the plan again
+            severed: n1: nvlink does not join GPUs 1, 3 of red/train with each other
               n1 nvlink (head:16): NVLink partition 7 is active
               n1 nvlink (head:17): NVLink partition 9 is active
         "#]],

@@ -365,8 +365,11 @@ impl World {
         let mut told = String::new();
         for finding in findings {
             told += &format!("{}: {}\n", finding.code(), finding.sentence(&self.fleet));
-            for said in finding.said_by() {
+            for said in &finding.present {
                 told += &format!("  {}\n", self.quote(said));
+            }
+            for line in &finding.missing {
+                told += &format!("  {}\n", line.show(&self.fleet));
             }
         }
         told
