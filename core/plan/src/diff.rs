@@ -1,3 +1,5 @@
+//! What a plan changes.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

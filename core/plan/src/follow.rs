@@ -99,6 +99,8 @@ impl Planner {
             }
         }
         self.dismiss_idle();
+        // What is about room alone may be an echo of what stands before it.
+        refusals.sort_by_key(Refusal::is_of_room);
         refusals
     }
 

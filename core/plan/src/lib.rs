@@ -50,7 +50,7 @@ pub use planner::Planner;
 pub use promise::Overpromise;
 pub use record::{Lease, Record, SeatAt, VlanAt};
 pub use refusal::{Amount, Binding, Refusal};
-pub use report::{Coverage, Pending, Point, Report, RestingLine};
+pub use report::{Coverage, Pending, Point, Report, RestingLine, UnwellJob};
 pub use rest::{Rest, Resting};
 pub use shape::{DevicePlan, Group, JobNet, Plan, Seat, TenantNet, Touched};
 pub use view::view;

@@ -1,5 +1,8 @@
+//! Why there is no such plan.
+
 use std::fmt;
 
+use intent::Key;
 use ipnet::Ipv4Net;
 use model::{Capacity, Grade, Health, JobName, Memory, Name, SiteKind, TenantName, Within};
 use smol_str::SmolStr;
@@ -213,6 +216,80 @@ pub enum Binding {
 }
 
 impl Refusal {
+    /// The document that asks for what cannot be; none if it is no single one.
+    #[must_use]
+    pub fn key(&self) -> Option<Key> {
+        match self {
+            Self::TenantUnknown { job, .. }
+            | Self::JobKnown { job, .. }
+            | Self::JobUnknown { job, .. }
+            | Self::SlicesUnserved { job, .. }
+            | Self::NothingAsked { job, .. }
+            | Self::OverQuota { job, .. }
+            | Self::OverClassQuota { job, .. }
+            | Self::KeptForOthers { job, .. }
+            | Self::TooLarge { job, .. }
+            | Self::Bound { job, .. }
+            | Self::BeyondPods { job, .. }
+            | Self::Fragmented { job, .. }
+            | Self::Scattered { job, .. }
+            | Self::Unsplittable { job, .. }
+            | Self::SegmentUnfit { job, .. }
+            | Self::ProductAbsent { job, .. }
+            | Self::ProfileAbsent { job, .. }
+            | Self::SiteAbsent { job, .. }
+            | Self::ApartForbids { job, .. }
+            | Self::FleetEmpty { job, .. }
+            | Self::PodUnknown { job, .. }
+            | Self::OutsidePod { job, .. }
+            | Self::NicUnknown { job, .. }
+            | Self::NicTwice { job, .. }
+            | Self::NicTaken { job, .. }
+            | Self::NicResting { job, .. }
+            | Self::NicUnscrubbed { job, .. }
+            | Self::NotJoinable { job, .. }
+            | Self::NotHealthy { job, .. }
+            | Self::NodeVanished { job, .. }
+            | Self::GradeForbids { job, .. }
+            | Self::JurisdictionForbids { job, .. }
+            | Self::VersionForbids { job, .. }
+            | Self::TagsExhausted { job, .. }
+            | Self::PkeysExhausted { job, .. }
+            | Self::ChannelsExhausted { job, .. }
+            | Self::VlansExhausted { job, .. }
+            | Self::PoolExhausted { job, .. }
+            | Self::SelectorsExceeded { job, .. }
+            | Self::GuaranteesExceeded { job, .. } => Some(Key::job(job)),
+            Self::PermitOverlap { client, .. } | Self::ImportOverlap { client, .. } => {
+                Some(Key::job(client))
+            }
+            Self::QuotaBelowUse { tenant, .. } | Self::TenantNumbersExhausted { tenant, .. } => {
+                Some(Key::tenant(tenant))
+            }
+            Self::GuaranteesAboveLink { .. } => None,
+        }
+    }
+
+    /// Whether it is only about what is left: then whatever else is refused may be its cause.
+    #[must_use]
+    pub const fn is_of_room(&self) -> bool {
+        matches!(
+            self,
+            Self::OverQuota { .. }
+                | Self::OverClassQuota { .. }
+                | Self::KeptForOthers { .. }
+                | Self::Bound { .. }
+                | Self::Fragmented { .. }
+                | Self::Scattered { .. }
+                | Self::TagsExhausted { .. }
+                | Self::PkeysExhausted { .. }
+                | Self::ChannelsExhausted { .. }
+                | Self::VlansExhausted { .. }
+                | Self::PoolExhausted { .. }
+                | Self::SelectorsExceeded { .. }
+        )
+    }
+
     /// A short name that stays the same when the sentence is improved.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -412,7 +489,7 @@ fn profiles(known: &[SmolStr]) -> String {
     if known.is_empty() { "none that an interface has functions for".into() } else { list(known) }
 }
 
-const fn word_for(health: Health) -> &'static str {
+pub(crate) const fn word_for(health: Health) -> &'static str {
     match health {
         Health::Good => "good",
         Health::Draining => "draining",

@@ -1,14 +1,17 @@
+//! What people should know about a plan.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use ipnet::Ipv4Net;
 use model::{
-    DeviceAt, DeviceId, Enforcement, Fleet, Generation, JobName, Memory, Name, Node, Permit,
-    Service, Switch, SwitchDialect,
+    DeviceAt, DeviceId, Enforcement, Fleet, Generation, Health, JobName, Memory, Name, Node,
+    Permit, Service, Switch, SwitchDialect,
 };
 use serde::Serialize;
 
 use crate::ledger::Ledger;
+use crate::refusal::word_for;
 use crate::rest::{Rest, Resting};
 use crate::shape::Plan;
 
@@ -20,8 +23,21 @@ pub struct Report {
     pub coverage: Vec<Coverage>,
     /// Permits that wait for the other side and open nothing.
     pub pending: Vec<Pending>,
+    /// Jobs that go on where no new work is put.
+    pub unwell: Vec<UnwellJob>,
     /// What was freed and what it waits for.
     pub resting: Vec<RestingLine>,
+}
+
+/// A job on a node that takes no work.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct UnwellJob {
+    /// The job.
+    pub job: String,
+    /// The node.
+    pub node: Name,
+    /// How that node is.
+    pub health: &'static str,
 }
 
 /// The endpoints that one kind of place judges.
@@ -95,6 +111,7 @@ impl Report {
         Self {
             coverage: coverage(plan),
             pending: pending.iter().map(Pending::of).collect(),
+            unwell: unwell(plan),
             resting: ledger.rests().map(RestingLine::of).collect(),
         }
     }
@@ -191,6 +208,21 @@ fn coverage(plan: &Plan) -> Vec<Coverage> {
     by_point.into_values().collect()
 }
 
+fn unwell(plan: &Plan) -> Vec<UnwellJob> {
+    let mut unwell = Vec::new();
+    for (job, net) in &plan.jobs {
+        let seats = net.groups.iter().flat_map(|group| &group.seats);
+        let nodes: BTreeSet<_> = seats.map(|seat| seat.nic.node).collect();
+        let nodes = nodes.into_iter().map(|node| &plan.fleet.nodes[node.index()]);
+        unwell.extend(nodes.filter(|node| node.health != Health::Good).map(|node| UnwellJob {
+            job: job.to_string(),
+            node: node.name.clone(),
+            health: word_for(node.health),
+        }));
+    }
+    unwell
+}
+
 /// `1 node`, `2 nodes`
 pub(crate) fn count(number: u32, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -213,6 +245,9 @@ impl fmt::Display for Report {
                 "permit {} of {} waits for {} ({}) and opens nothing",
                 permit.permit, permit.job, permit.waits_for, permit.service
             )?;
+        }
+        for UnwellJob { job, node, health } in &self.unwell {
+            writeln!(f, "job {job} is on node {node}, whose health is {health}")?;
         }
         self.resting.iter().try_for_each(|rest| writeln!(f, "{rest}"))
     }
