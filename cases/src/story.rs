@@ -318,7 +318,7 @@ fn many(text: &str, times: u32) -> String {
 fn refusal(none: NoDraft) -> String {
     match none {
         NoDraft::Documents(refusals) => crate::lines(&refusals),
-        NoDraft::Plan(refusals) => with_remedies(&refusals),
+        NoDraft::Plan(refusals) => with_remedies(refusals.iter().map(|one| &one.refusal)),
         NoDraft::NotThere(_) | NoDraft::Nothing | NoDraft::Stale => {
             panic!("a story asks for something")
         }
@@ -327,11 +327,11 @@ fn refusal(none: NoDraft) -> String {
 }
 
 /// Each refusal with its code, and what would help.
-fn with_remedies(refusals: &[plan::Refusal]) -> String {
+fn with_remedies<'a>(refusals: impl Iterator<Item = &'a plan::Refusal>) -> String {
     let lines = |refusal: &plan::Refusal| {
         format!("{}: {refusal}\n  {}\n", refusal.code(), refusal.remedy())
     };
-    refusals.iter().map(lines).collect()
+    refusals.map(lines).collect()
 }
 
 /// `1 place`, `2 places`

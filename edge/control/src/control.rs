@@ -392,7 +392,7 @@ impl<S: Store> Control<S> {
                 self.note_reasons(refusals.iter().map(intent::Refusal::code), now)
             }
             NoDraft::Plan(refusals) => {
-                self.note_reasons(refusals.iter().map(plan::Refusal::code), now)
+                self.note_reasons(refusals.iter().map(|one| one.refusal.code()), now)
             }
             NoDraft::NotThere(_) | NoDraft::Nothing | NoDraft::Stale | NoDraft::Journal(_) => {
                 Ok(())

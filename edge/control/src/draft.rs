@@ -1,9 +1,10 @@
 //! What a request would come to, before anything of it is written down.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
-use intent::{Intent, Key, Written};
+use intent::{Intent, Key, Place, Written};
 use model::{Artifact, DeviceId, JobName, Name, NodeId, Owners, Port};
 use next::{Record, State, Target};
 use plan::{Lease, Ledger, Next};
@@ -35,7 +36,7 @@ pub enum NoDraft {
     /// The documents are not accepted.
     Documents(Vec<intent::Refusal>),
     /// There is no such plan.
-    Plan(Vec<plan::Refusal>),
+    Plan(Vec<RefusedPlan>),
     /// These were to be taken away and are not there.
     NotThere(Vec<Key>),
     /// Nobody ever asked for anything.
@@ -44,6 +45,24 @@ pub enum NoDraft {
     Stale,
     /// The log cannot be used.
     Journal(JournalError),
+}
+
+/// A reason why there is no such plan.
+#[derive(Debug)]
+pub struct RefusedPlan {
+    /// Where the document stands that asks for it, if it is one.
+    pub place: Option<Place>,
+    /// The reason.
+    pub refusal: plan::Refusal,
+}
+
+impl fmt::Display for RefusedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        self.refusal.fmt(f)
+    }
 }
 
 /// A draft whose texts were judged and found without fault.
@@ -104,8 +123,17 @@ impl<S: Store> Journal<S> {
         state: Arc<State>,
         request: &Request,
     ) -> Result<Draft, NoDraft> {
-        let Merged { intent, put, delete } = self.merged(&state, request)?;
-        let next = plan::next(&intent, state.ledger()).map_err(NoDraft::Plan)?;
+        let Merged { intent, put, delete, stay } = self.merged(&state, request)?;
+        let next = plan::next(&intent, state.ledger()).map_err(|refusals| {
+            let placed = |refusal: plan::Refusal| {
+                let mut documents = stay.iter().chain(&request.put).rev();
+                let key = refusal.key();
+                let document =
+                    key.and_then(|key| documents.find(|one| one.key.as_ref() == Some(&key)));
+                RefusedPlan { place: document.map(Written::place), refusal }
+            };
+            NoDraft::Plan(refusals.into_iter().map(placed).collect())
+        })?;
         Ok(Draft { intent, next, at: self.at(), state, put, delete })
     }
 
@@ -143,7 +171,7 @@ impl<S: Store> Journal<S> {
         };
         let put = request.put.iter().filter(is_new).cloned().collect();
         let delete = standing.keys().filter(|key| goes(key)).cloned().collect();
-        Ok(Merged { intent, put, delete })
+        Ok(Merged { intent, put, delete, stay })
     }
 }
 
@@ -152,6 +180,8 @@ struct Merged {
     intent: Intent,
     put: Vec<Written>,
     delete: Vec<Key>,
+    /// Documents that the request does not name.
+    stay: Vec<Written>,
 }
 
 impl Draft {

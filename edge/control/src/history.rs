@@ -77,7 +77,7 @@ impl<S: Store> Journal<S> {
 
 /// A document that stands.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct StandingDocument {
     /// What it is about.
     pub key: Key,
     /// The document.
@@ -95,7 +95,7 @@ impl<S: Store> Journal<S> {
     ///
     /// # Errors
     /// If the log cannot be read.
-    pub fn documents(&self) -> Result<Vec<Document>, JournalError> {
+    pub fn documents(&self) -> Result<Vec<StandingDocument>, JournalError> {
         let mut putting: BTreeMap<Digest, Entry> = BTreeMap::new();
         for (entry, record) in self.records(Revision::default())? {
             if let Record::Accepted { put, .. } = record {
@@ -105,7 +105,7 @@ impl<S: Store> Journal<S> {
         let mut documents = Vec::new();
         for (key, put) in self.state().documents() {
             let Some(entry) = putting.get(&put.digest) else { continue };
-            documents.push(Document {
+            documents.push(StandingDocument {
                 key: key.clone(),
                 written: self.written(put)?,
                 revision: entry.revision,

@@ -13,7 +13,7 @@ use crate::request::Request;
 /// What a request comes to. Of the same request on the same log it is the same.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Outcome {
+pub struct PlanOutcome {
     /// The installation whose log it is; none before its first record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     installation: Option<SmolStr>,
@@ -31,9 +31,9 @@ pub struct Outcome {
 /// A request with what it came to, as a file has it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Kept {
+pub struct KeptPlan {
     kind: Kind,
-    outcome: Outcome,
+    outcome: PlanOutcome,
     documents: Vec<Document>,
 }
 
@@ -58,10 +58,10 @@ struct Head {
     _kind: Kind,
 }
 
-impl Kept {
+impl KeptPlan {
     /// What this draft asks for, and what it was found to come to.
     #[must_use]
-    pub fn new(draft: &Draft, outcome: Outcome) -> Self {
+    pub fn new(draft: &Draft, outcome: PlanOutcome) -> Self {
         let document = |written: &Written| Document {
             file: written.file.clone(),
             lines_before: written.lines_before,
@@ -104,9 +104,9 @@ impl<S: Store> Journal<S> {
     ///
     /// # Errors
     /// If the log cannot be read.
-    pub fn outcome(&self, draft: &Draft, proof: &Proof) -> Result<Outcome, JournalError> {
+    pub fn outcome(&self, draft: &Draft, proof: &Proof) -> Result<PlanOutcome, JournalError> {
         let began = self.store().began()?;
-        Ok(Outcome {
+        Ok(PlanOutcome {
             installation: began.map(|began| began.installation),
             epoch: draft.state.epoch(),
             after: draft.ledger().generation(),

@@ -25,10 +25,10 @@ mod spoofed;
 
 pub use concern::Concern;
 pub use control::{Committed, Control, Hurry, Stopped};
-pub use draft::{Draft, NoDraft, Proof, Unproved};
-pub use history::{Document, Line as HistoryLine};
+pub use draft::{Draft, NoDraft, Proof, RefusedPlan, Unproved};
+pub use history::{Line as HistoryLine, StandingDocument};
 pub use journal::{Journal, JournalError, Who, speaks_of};
-pub use kept::{Kept, Outcome};
+pub use kept::{KeptPlan, PlanOutcome};
 pub use observation::{Judgement, Observation, SpoofedSource};
 pub use observed::{answered, observed};
 pub use passage::{Closed, Passage, Silent};

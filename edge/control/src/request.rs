@@ -1,8 +1,10 @@
+//! What somebody asks for.
+
 use std::collections::BTreeSet;
 
 use intent::{Key, Source, Written, written};
 
-use crate::kept::Outcome;
+use crate::kept::PlanOutcome;
 
 /// What somebody asks for: these documents beside those that stand, and without some of them.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +16,7 @@ pub struct Request {
     /// Whether everything that is not put is taken away, too.
     pub prune: bool,
     /// What it came to when somebody looked at it. If it comes to something else, it is not taken.
-    pub expected: Option<Outcome>,
+    pub expected: Option<PlanOutcome>,
 }
 
 impl Request {
