@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use control::{Draft, Kept, Request};
+use control::{Draft, KeptPlan, Request};
 use intent::{Intent, Source};
 use plan::Ledger;
 
@@ -70,7 +70,7 @@ impl Documents {
     pub(crate) fn kept(&self) -> Result<Option<Request>, Stop> {
         let mut kept = None;
         for path in self.files.iter().filter(|path| path.is_file()) {
-            kept = kept.or(Kept::read(&text_of(path)?).map(|read| (path, read)));
+            kept = kept.or(KeptPlan::read(&text_of(path)?).map(|read| (path, read)));
         }
         let Some((path, read)) = kept else { return Ok(None) };
         if self.files.len() > 1 {
@@ -129,7 +129,7 @@ struct Empty {
 fn gather(path: &Path, papers: &mut Vec<Paper>) -> Result<(), Stop> {
     if !path.is_dir() {
         let text = text_of(path)?;
-        if Kept::read(&text).is_some() {
+        if KeptPlan::read(&text).is_some() {
             return Err(Stop::argument(
                 "kept-plan",
                 format!("{} is a kept plan and no document", path.display()),
@@ -146,7 +146,7 @@ fn gather(path: &Path, papers: &mut Vec<Paper>) -> Result<(), Stop> {
     }
     for file in files {
         let text = text_of(&file)?;
-        if Kept::read(&text).is_some() {
+        if KeptPlan::read(&text).is_some() {
             continue;
         }
         papers.push(Paper { file: file.display().to_string(), text });

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use bulkhead_agent::chain;
-use control::{JournalError, NoDraft};
+use control::{JournalError, NoDraft, RefusedPlan};
 use intent::Key;
 use serde::Serialize;
 use store::{AppendError, ReadError};
@@ -66,7 +66,7 @@ impl Stop {
     pub(crate) fn no_draft(none: NoDraft) -> Self {
         match none {
             NoDraft::Documents(refusals) => Self::documents(refusals),
-            NoDraft::Plan(refusals) => Self::plan(refusals),
+            NoDraft::Plan(refusals) => Self::refused(refusals),
             NoDraft::NotThere(keys) => Self::Refused(keys.iter().map(not_there).collect()),
             NoDraft::Nothing => Self::argument(
                 "nothing-asked",
@@ -103,6 +103,22 @@ impl Stop {
                 .then(|| format!("{}:{}:{}", refusal.file, refusal.line, refusal.column)),
             problem: refusal.problem.to_string(),
             remedy: refusal.remedy(),
+        });
+        Self::Refused(refusals.collect())
+    }
+
+    /// There is no such plan. What is about room alone comes last and may follow from the others.
+    fn refused(refusals: Vec<RefusedPlan>) -> Self {
+        let is_alone = refusals.iter().all(|one| one.refusal.is_of_room());
+        let refusals = refusals.into_iter().map(|RefusedPlan { place, refusal }| {
+            let is_echo = !is_alone && refusal.is_of_room();
+            let place = place.map(|place| place.to_string());
+            let mut refusal = Refusal { place, ..Refusal::from(refusal) };
+            if is_echo {
+                refusal.remedy =
+                    format!("see to the others first: this may follow; {}", refusal.remedy);
+            }
+            refusal
         });
         Self::Refused(refusals.collect())
     }

@@ -54,8 +54,8 @@ fn what_cannot_be_planned_is_refused() {
     desk.edit("work.yaml", |text| text.replace("gpus: 4", "gpus: 400"));
     let answer = desk.run(&["plan", "."]).ends(1);
     expect![[r#"
-        Job quay/infer wants 400 GPUs in one pod, but rtm-pod, the largest it may use, has 4 GPUs in
-          all.
+        ./work.yaml:44:18: Job quay/infer wants 400 GPUs in one pod, but rtm-pod, the largest it may
+          use, has 4 GPUs in all.
           Divide the job, or build a larger pod.
         Refused: 1 refusal, and nothing was done.
     "#]]

@@ -80,7 +80,7 @@ fn a_running_job_that_ends_and_begins_anew_is_never_called_a_change() {
     let plan = desk.run(&["plan", "."]).ends(0);
     let signs: Vec<&str> = plan.out.lines().take_while(|line| !line.is_empty()).collect();
     assert!(signs[0].starts_with("  ~    job      blue/train"), "{signs:#?}");
-    assert!(signs[1].starts_with("  -/+  job      red/tune"), "{signs:#?}");
+    assert!(signs[2].starts_with("  -/+  job      red/tune"), "{signs:#?}");
     plan.says("0 jobs to add, 1 to change, 1 to end and begin anew, 0 to remove");
 }
 
@@ -131,4 +131,30 @@ fn what_devices_hold_is_compared_with_what_is_in_force() {
     assert!(lines.iter().any(|line| line.starts_with('-') && line.contains("mtu 9216")));
     assert!(lines.iter().any(|line| line.starts_with('+') && line.contains("mtu 1500")));
     diff.says("--- leaf-2 linux (in force)\n+++ leaf-2 linux (held)\n");
+}
+
+#[test]
+fn what_cannot_be_planned_is_said_with_its_place_and_the_cause_before_its_echo() {
+    let desk = edited("placed");
+    let job = |name: &str, wants: &str| {
+        format!(
+            "---\napiVersion: bulkhead.dev/v1\nkind: Job\nmetadata: {{name: {name}}}\n\
+             spec: {{tenant: red, {wants}}}\n"
+        )
+    };
+    let huge = job("a-huge", "gpus: 40, pod: ams-pod");
+    desk.write("new.yaml", &(huge + &job("b-odd", "gpus: 400")));
+    let refused = desk.run(&["plan", "new.yaml"]).ends(1);
+    let places = refused.err.lines().filter(|line| line.starts_with("new.yaml"));
+    let places: Vec<&str> = places.filter_map(|line| line.split(": ").next()).collect();
+    assert_eq!(places, ["new.yaml:9:18", "new.yaml:4:18"], "{}", refused.err);
+    refused.complains("See to the others first: this may follow; ");
+}
+
+#[test]
+fn a_running_job_on_a_failed_node_is_named() {
+    let desk = edited("unwell");
+    desk.edit("fleet.yaml", |text| text.replacen("{name: n4, ", "{name: n4, health: failed, ", 1));
+    let plan = desk.run(&["plan", "fleet.yaml"]).ends(0);
+    plan.says("Jobs on nodes that are not well\n  red/train: node n4 is failed");
 }

@@ -1,3 +1,5 @@
+//! From documents to devices, and documents taken away.
+
 use std::io::Write;
 
 use clap::Args;

@@ -1,9 +1,9 @@
-//! `bulkhead get`: the documents in force.
+//! The documents in force, from the log alone.
 
 use std::io::{self, Write};
 
 use clap::Args;
-use control::Document;
+use control::StandingDocument;
 use intent::Key;
 use serde::Serialize;
 use serde_json::Value;
@@ -90,9 +90,9 @@ fn kind_of(word: &str) -> Result<&'static str, Stop> {
     })
 }
 
-fn write(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+fn write(documents: &[StandingDocument], out: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::with_head(0, &["kind", "name", "from", "who", "when"]);
-    for Document { key, written, actor, at, .. } in documents {
+    for StandingDocument { key, written, actor, at, .. } in documents {
         let said = key.to_string();
         let (kind, name) = said.split_once(' ').unwrap_or((&said, ""));
         let place = written.place();
@@ -108,7 +108,7 @@ fn write(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// As they were written, with every remark.
-fn write_yaml(documents: &[Document], out: &mut dyn Write) -> io::Result<()> {
+fn write_yaml(documents: &[StandingDocument], out: &mut dyn Write) -> io::Result<()> {
     for document in documents {
         let text = document.written.text.trim();
         if !text.starts_with("---") {

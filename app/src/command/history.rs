@@ -1,3 +1,5 @@
+//! What happened, and the way back to what was asked for before.
+
 use std::io::Write;
 
 use clap::Args;

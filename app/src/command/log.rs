@@ -1,4 +1,4 @@
-//! `bulkhead log`: whether the log is sound, and what to do when it is not.
+//! The log looked at and repaired.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,12 +1,14 @@
+//! What would change, shown or kept.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use control::{Draft, Journal, Kept, NoDraft, Passage};
+use control::{Draft, Journal, KeptPlan, NoDraft, Passage};
 use model::{Artifact, Name};
-use plan::{Coverage, Diff, Report, Sign};
+use plan::{Coverage, Diff, Report, Sign, UnwellJob};
 use serde::Serialize;
 use store::Folder;
 
@@ -174,7 +176,7 @@ impl Plan {
                 return answer(fleet, &unproved.artifacts, &extent, findings, None, format, out);
             }
         };
-        let kept = Kept::new(draft, journal.outcome(draft, &proof)?);
+        let kept = KeptPlan::new(draft, journal.outcome(draft, &proof)?);
         let text = serde_json::to_string_pretty(&kept)?;
         let written = fs::write(path, text + "\n");
         written.map_err(|source| Unwritable { path: path.to_owned(), source })?;
@@ -237,6 +239,19 @@ fn write_report(report: &Report, all: bool, out: &mut dyn Write) -> io::Result<(
             )?;
         }
         write_more(report.pending.len(), most, out)?;
+    }
+    if !report.unwell.is_empty() {
+        writeln!(out, "{HEAD}Jobs on nodes that are not well{HEAD:#}")?;
+        for UnwellJob { job, node, health } in report.unwell.iter().take(most) {
+            let text = format!(
+                "{job}: node {node} is {health}; the job goes on there, and ends when its document \
+                 is deleted or names other places"
+            );
+            for line in wrapped(&text, 2) {
+                writeln!(out, "{NOTE}{line}{NOTE:#}")?;
+            }
+        }
+        write_more(report.unwell.len(), most, out)?;
     }
     if !report.resting.is_empty() {
         writeln!(out, "{HEAD}Freed, and resting until seen gone{HEAD:#}")?;
