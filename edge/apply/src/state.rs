@@ -105,3 +105,25 @@ impl State {
         put.map_err(failed(&self.mark))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Dialect, Part};
+
+    #[test]
+    fn others_can_look_at_what_was_sent_and_leave_nothing_behind() {
+        let folder = std::env::temp_dir().join(format!("kept-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        assert_eq!(kept(&folder).unwrap(), None);
+        assert!(!folder.exists());
+        let said = r#"{"generation": 3, "texts": [["table", "default drop\n"]]}"#;
+        let sent: Admitted = serde_json::from_str(said).unwrap();
+        State::open(&folder).unwrap().begin(&sent).unwrap();
+        let kept = kept(&folder).unwrap().unwrap();
+        let parts: Vec<(&Part, &str)> = kept.parts(Dialect::Table).collect();
+        assert_eq!(parts, [(&Part::Whole, "default drop\n")]);
+        assert_eq!(kept.parts(Dialect::Frr).count(), 0);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

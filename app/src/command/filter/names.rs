@@ -108,7 +108,7 @@ mod tests {
             (Part::Tenant("red".parse().unwrap()), "space t17 vni 50017\n"),
             (
                 Part::Job("red/train".parse().unwrap()),
-                "space t17 vni 101001\njob t17 1001 class 1\n\
+                "space t17 vni 101001\njob t17 1001 class bulk\n\
                  peers t17 10.1.0.4-10.1.0.4 vtep 10.255.0.4 tag 1002\n",
             ),
         ];
