@@ -1,3 +1,5 @@
+//! Which word was meant by a misspelt one.
+
 /// Finds what was probably meant by a misspelt word.
 pub(crate) struct Nearest {
     /// Comparisons left. A file with many thousands of wrong names still ends quickly; its later

@@ -1,3 +1,5 @@
+//! Everything that can be wrong with documents, each with its sentence and its remedy.
+
 use std::fmt;
 
 use crate::Place;

@@ -1,3 +1,5 @@
+//! Where in which file something is wrong, and all that was found so far.
+
 use std::fmt;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};

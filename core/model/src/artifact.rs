@@ -1,3 +1,5 @@
+//! What a device is to hold: its configuration in one dialect, by parts, under a generation.
+
 use std::fmt;
 use std::str::FromStr;
 

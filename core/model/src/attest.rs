@@ -1,3 +1,5 @@
+//! What a confidential machine must have been launched with, and how old a report of it may be.
+
 use std::fmt;
 use std::str::FromStr;
 

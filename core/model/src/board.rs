@@ -1,3 +1,5 @@
+//! Which GPUs the switches of a board can join, each set by its fabric manager's number.
+
 use crate::{GpuModel, NodeModel};
 
 /// GPUs that the switches of a board can join.

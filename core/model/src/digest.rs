@@ -1,3 +1,5 @@
+//! What content comes down to: SHA-256, alone, salted, or over several texts.
+
 use std::fmt;
 use std::str::FromStr;
 

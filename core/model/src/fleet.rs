@@ -1,3 +1,5 @@
+//! What exists: sites, pods, nodes, switches and the cables between them.
+
 use std::fmt;
 use std::net::Ipv4Addr;
 

@@ -1,3 +1,5 @@
+//! What a job asks for, and the permits by which jobs of two owners may meet.
+
 use std::fmt;
 use std::str::FromStr;
 

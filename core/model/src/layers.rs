@@ -1,3 +1,5 @@
+//! The layers besides the network: which a fleet has, who manages them, and their own words.
+
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 

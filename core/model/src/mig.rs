@@ -1,3 +1,5 @@
+//! How NVIDIA's GPUs can be cut: the MIG profiles of each product, and where they may begin.
+
 /// One way to cut a GPU: a profile of NVIDIA's Multi-Instance GPU.
 ///
 /// A GPU that can be cut is a row of eight memory slots. An instance takes as many slots in a row

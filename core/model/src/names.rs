@@ -1,3 +1,5 @@
+//! What tenants, jobs, devices and VRFs can be called.
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,3 +1,5 @@
+//! Numbers of routing and ports as values that cannot be wrong: AS numbers, targets, VLANs, rates.
+
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;

@@ -1,3 +1,5 @@
+//! Whose everything is and what was promised to whom: the verifier's side of a plan.
+
 use std::collections::BTreeMap;
 
 use smol_str::SmolStr;

@@ -1,3 +1,5 @@
+//! Where a function sits on the PCI bus, and the id of a port on InfiniBand.
+
 use std::fmt;
 use std::str::FromStr;
 

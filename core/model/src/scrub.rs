@@ -1,3 +1,5 @@
+//! Memories in which tenants leave traces, and evidence that nothing of them is left.
+
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 

@@ -1,3 +1,5 @@
+//! What a tenant may hold, from whom it keeps apart, and what it is promised.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;

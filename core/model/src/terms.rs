@@ -1,3 +1,5 @@
+//! What a job demands of its place beside its size, and whom it may stop for it.
+
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 

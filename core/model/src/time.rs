@@ -1,3 +1,5 @@
+//! Moments as they are told to `core`, and as RFC 3339 writes them.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! Which of two versions is the older.
+
 use std::cmp::Ordering;
 
 /// Compares two versions part by part: parts end at dots and hyphens, numbers count as numbers,

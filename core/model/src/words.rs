@@ -1,3 +1,5 @@
+//! Values that are single words: one list gives the word for each and the way back.
+
 use std::fmt;
 
 /// Gives an enum whose values are single words all that TrafficClass and Grade have: the list of

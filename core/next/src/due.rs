@@ -1,3 +1,5 @@
+//! What is due at this moment, by what the records say.
+
 use model::{Name, Timestamp};
 
 use crate::state::State;

@@ -1,3 +1,5 @@
+//! Which addresses of a tenant's pools are free, and the best block of them for a job.
+
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 

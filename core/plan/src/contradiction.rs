@@ -1,3 +1,5 @@
+//! Which records cannot have happened after those before them.
+
 use ipnet::Ipv4Net;
 use model::{Consent, Generation, JobName, Name, TenantName};
 

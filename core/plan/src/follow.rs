@@ -1,3 +1,5 @@
+//! From the ledger to the plan that the intent asks for: what goes, what stays, what comes.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

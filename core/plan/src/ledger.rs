@@ -1,3 +1,5 @@
+//! The books: who holds which number, address and interface, and what rests.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::Ipv4Net;

@@ -1,3 +1,5 @@
+//! Which consents come into force: those that leave every route unambiguous.
+
 use std::collections::BTreeMap;
 
 use ipnet::Ipv4Net;

@@ -1,3 +1,5 @@
+//! From a lease to a network in this fleet: its VNIs, gateway, groups and seats.
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 

@@ -1,3 +1,5 @@
+//! Which numbers there are to lease, and the lowest that is free.
+
 use std::ops::RangeInclusive;
 
 use model::numbering::TENANT_NUMBERS;

@@ -1,3 +1,5 @@
+//! Everything a job would get, found before any of it is taken.
+
 use std::sync::Arc;
 
 use ipnet::Ipv4Net;

@@ -1,3 +1,5 @@
+//! The plan one change at a time, at a cost that depends on the job and not on the fleet.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Whether all guarantees that can meet at an uplink fit into it.
+
 use std::fmt;
 
 use model::{

@@ -1,3 +1,5 @@
+//! Everything that can happen to the ledger, in names that outlive any list they stood in.
+
 use ipnet::Ipv4Net;
 use model::{
     Capacity, Consent, Evidence, Generation, Grade, JobName, Memory, Name, Rate, Service,

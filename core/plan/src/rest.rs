@@ -1,3 +1,5 @@
+//! What was freed and may not be leased again yet, and whom it waits for.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Evidence, Generation, JobName, Memory, Name, TenantName};

@@ -1,3 +1,5 @@
+//! Which interfaces a job gets, and whether it may be on the nodes that have them.
+
 use std::collections::BTreeSet;
 
 use model::{

@@ -1,3 +1,5 @@
+//! The plan itself, with nothing in it left to choose, and the parts that a change touches.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;

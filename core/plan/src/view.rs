@@ -1,3 +1,5 @@
+//! The plan as people and programs read it: names instead of positions.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 

@@ -1,3 +1,5 @@
+//! Dialect `amd`: how compute units and memory of each AMD GPU are divided.
+
 use crate::lines::Line;
 use crate::statement::{self, COMMENT};
 use crate::values::{Why, module};

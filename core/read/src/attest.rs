@@ -1,3 +1,5 @@
+//! Dialect `attest`: reports that confidential machines are what they should be, one a line.
+
 use crate::hold::Report;
 use crate::lines::Line;
 use crate::statement::{self, COMMENT};

@@ -1,3 +1,5 @@
+//! What a line can say: one local fact of a device.
+
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;

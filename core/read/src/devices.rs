@@ -1,3 +1,5 @@
+//! Dialect `devices`: which device files a job may open, and what each of them gives.
+
 use smol_str::SmolStr;
 
 use crate::lines::Line;

@@ -1,3 +1,5 @@
+//! Where what a device holds differs from what it was sent, statement by statement.
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

@@ -1,3 +1,5 @@
+//! Dialect `frr`: sessions, VRFs and route targets, as FRRouting's `show running-config` has them.
+
 use std::collections::BTreeMap;
 
 use model::{Port, VrfName};

@@ -1,3 +1,5 @@
+//! What a line can say on the layers besides the network.
+
 mod words;
 
 use model::{

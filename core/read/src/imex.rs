@@ -1,3 +1,5 @@
+//! Dialect `imex`: which job has which NVLink memory channel.
+
 use crate::lines::Line;
 use crate::statement::{self, COMMENT};
 use crate::values::{Why, channel, job};

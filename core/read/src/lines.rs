@@ -1,3 +1,5 @@
+//! A text as lines and words, with their numbers and indents.
+
 /// One line of an indented text. Nothing is copied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {

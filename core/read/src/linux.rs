@@ -1,3 +1,5 @@
+//! Dialect `linux`: what the kernel of a tunnel endpoint holds, one thing a line.
+
 use std::net::Ipv4Addr;
 
 use model::numbering::tenant_of_l3vni;

@@ -1,3 +1,5 @@
+//! Dialect `mig`: which GPUs can be cut, and which instances there are on each.
+
 use crate::lines::Line;
 use crate::statement::{self, COMMENT};
 use crate::values::{Why, module, slot};

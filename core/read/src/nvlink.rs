@@ -1,3 +1,5 @@
+//! Dialect `nvlink`: which GPUs can be joined, and which partitions are active.
+
 use crate::lines::{Line, words};
 use crate::statement::{self, COMMENT};
 use crate::values::{Why, modules, name, number};

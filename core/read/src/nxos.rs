@@ -1,3 +1,5 @@
+//! Dialect `nxos`: a switch's running configuration, block by block.
+
 mod block;
 mod ignored;
 mod late;

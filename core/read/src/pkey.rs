@@ -1,3 +1,5 @@
+//! Dialect `pkey`: who is in which InfiniBand partition, by OpenSM's `partitions.conf`.
+
 use std::fmt;
 
 use model::Guid;

@@ -1,3 +1,5 @@
+//! Many addresses on one line: runs, and the tunnel endpoints they are behind.
+
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 

@@ -1,3 +1,5 @@
+//! Dialect `scrub`: who had a job's interfaces before it, and by what evidence nothing is left.
+
 use model::Evidence;
 use smol_str::SmolStr;
 

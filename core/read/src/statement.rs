@@ -1,3 +1,5 @@
+//! What all dialects have in common whose lines stand for themselves.
+
 use crate::lines::{Line, lines};
 use crate::values::Why;
 use crate::{Claim, Fact, Hold, Reading, Unknown};

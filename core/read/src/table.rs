@@ -1,3 +1,5 @@
+//! Dialect `table`: the packet program's policy, one statement a line.
+
 use model::VrfName;
 
 use crate::lines::{Line, lines};

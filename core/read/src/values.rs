@@ -1,3 +1,5 @@
+//! Words that several dialects share, such as addresses and names, or why they are none.
+
 use std::net::Ipv4Addr;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;

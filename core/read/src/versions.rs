@@ -1,3 +1,5 @@
+//! Dialect `versions`: what software a node runs, and whether it booted securely.
+
 use crate::lines::Line;
 use crate::statement::{self, COMMENT};
 use crate::values::Why;

@@ -1,3 +1,5 @@
+//! Dialect `vfio`: a node's PCI functions, their IOMMU groups and their drivers.
+
 use crate::lines::Line;
 use crate::statement::{self, COMMENT};
 use crate::values::{Why, module, nic, number, pci};

@@ -1,3 +1,5 @@
+//! Claims about the network, as sentences.
+
 use std::fmt;
 
 use model::{Rate, VrfName};

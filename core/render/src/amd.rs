@@ -1,3 +1,5 @@
+//! Dialect `amd`: every AMD GPU of a node is one, undivided.
+
 use model::NodeId;
 use plan::Plan;
 

@@ -1,3 +1,5 @@
+//! Between which ports routes are exchanged, and with whom.
+
 use std::net::Ipv4Addr;
 use std::ops::Range;
 

@@ -1,3 +1,5 @@
+//! Dialect `devices`: the device files of a job's GPUs, interfaces and memory channel.
+
 use std::collections::BTreeSet;
 
 use model::{JobName, NodeId, NodeModel, Runtime, Share};

@@ -1,3 +1,5 @@
+//! Dialect `frr`: BGP and EVPN of a Linux switch or host, tenant by tenant and job by job.
+
 use model::{DeviceAt, DeviceId, JobName, SwitchId, SwitchRole, TenantName, Vtep};
 use plan::{Group, JobNet, Plan, TenantNet};
 

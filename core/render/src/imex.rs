@@ -1,3 +1,5 @@
+//! Dialect `imex`: the NVLink memory channel of a job.
+
 use model::JobName;
 use plan::JobNet;
 

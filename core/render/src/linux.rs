@@ -1,3 +1,5 @@
+//! Dialect `linux`: bridges, tunnels, bindings and queues of a Linux tunnel endpoint.
+
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 

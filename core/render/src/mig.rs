@@ -1,3 +1,5 @@
+//! A node's slices, as mig-parted is told of them.
+
 use std::collections::BTreeMap;
 
 use model::PciLayout;

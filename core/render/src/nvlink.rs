@@ -1,3 +1,5 @@
+//! Dialect `nvlink`: what a board can join, and what is joined for each job.
+
 use std::collections::BTreeSet;
 
 use model::{JobName, Manager, ManagerKind, Name, NodeId, Part, Share};

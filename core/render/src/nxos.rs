@@ -1,3 +1,5 @@
+//! Dialect `nxos`: VRFs, VLANs, security groups and contracts of a switch.
+
 use std::fmt::{self, Write};
 use std::net::Ipv4Addr;
 

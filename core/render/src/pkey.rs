@@ -1,3 +1,5 @@
+//! Dialect `pkey`: the InfiniBand partitions of a pod's jobs, as OpenSM reads them.
+
 use model::{Guid, JobName, Manager, ManagerKind, Part, PodId};
 use plan::{JobNet, Plan};
 

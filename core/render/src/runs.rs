@@ -1,3 +1,5 @@
+//! A job's peers in few lines: addresses that follow one another, as one run.
+
 use std::net::Ipv4Addr;
 
 use plan::{Group, Plan, Seat};

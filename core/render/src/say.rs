@@ -1,3 +1,5 @@
+//! Words and numbers appended to a configuration, faster than formatting them.
+
 use std::net::Ipv4Addr;
 
 use model::{

@@ -1,3 +1,5 @@
+//! Dialect `scrub`: what others left where a job is, and the evidence that it is gone.
+
 use model::{Evidence, JobName, Memory, NodeId, Past, Share};
 use plan::Plan;
 

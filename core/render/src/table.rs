@@ -1,3 +1,5 @@
+//! Dialect `table`: the packet program's policy for the endpoints of one device.
+
 use std::collections::BTreeSet;
 
 use model::{Consent, DeviceId, JobName, TenantName, VrfName};

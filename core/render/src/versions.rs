@@ -1,3 +1,5 @@
+//! Dialect `versions`: the software that a node should report.
+
 use model::NodeId;
 use plan::Plan;
 

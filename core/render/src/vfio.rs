@@ -1,3 +1,5 @@
+//! Dialect `vfio`: where a node's functions stand, and which driver each has for which job.
+
 use model::{JobName, NodeId, Runtime, Share};
 use plan::Plan;
 

@@ -1,3 +1,5 @@
+//! What both sides agreed to, found by either side and by both tenants.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Consent, JobName, TenantName};

@@ -1,3 +1,5 @@
+//! Every place where endpoints touch, by the lines of all devices, and who is in it.
+
 use std::collections::BTreeMap;
 
 use model::{DeviceId, JobName, Service};

@@ -1,3 +1,5 @@
+//! What a verdict is about: a frame, the hook where it was met, and what the kernel knows of it.
+
 use core::fmt;
 
 /// Where a frame was met.

@@ -1,3 +1,5 @@
+//! Ethernet addresses, as they are written and read.
+
 use core::fmt;
 use core::str::FromStr;
 

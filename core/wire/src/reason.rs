@@ -1,3 +1,5 @@
+//! Every reason why a frame passes or is refused, with its number and its word.
+
 use core::fmt;
 
 use crate::Broken;

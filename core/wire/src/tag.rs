@@ -1,3 +1,5 @@
+//! The tag by which a frame says of which group its sender is.
+
 use core::fmt;
 use core::num::NonZeroU16;
 use core::str::FromStr;

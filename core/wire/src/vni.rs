@@ -1,3 +1,5 @@
+//! The number of a VXLAN segment.
+
 use core::fmt;
 use core::num::NonZeroU32;
 use core::str::FromStr;

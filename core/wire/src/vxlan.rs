@@ -1,3 +1,5 @@
+//! The VXLAN header with a group tag, from bytes and to bytes.
+
 use core::fmt;
 
 use crate::{Tag, Vni};

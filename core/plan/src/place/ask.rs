@@ -1,3 +1,5 @@
+//! From a job to what is looked for: names resolved, and the pools that its terms allow.
+
 use model::{Capacity, Job, JobName, Name, PodId, Preempts, SiteKind, Want, Within};
 use smol_str::SmolStr;
 

@@ -1,3 +1,5 @@
+//! The books of the ground: the life of each gang, from reserved to gone, entry by entry.
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 

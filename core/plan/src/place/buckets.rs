@@ -1,3 +1,5 @@
+//! Members sorted by how full they are, so that the fullest is found without a look at the others.
+
 use std::ops::Range;
 
 /// Members `0..size`, each in at most one numbered bucket, found from the fullest or the

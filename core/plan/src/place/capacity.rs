@@ -1,3 +1,5 @@
+//! What can be done with each GPU, summed by pod and by tenant.
+
 use std::collections::BTreeMap;
 
 use model::{Grade, Name, NodeId, TenantName};

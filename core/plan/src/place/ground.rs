@@ -1,3 +1,5 @@
+//! Who is where and what is free, kept so that a place is found without looking at everybody.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! What was leased, put on the ground as it is: named interfaces with the GPUs behind them.
+
 use std::collections::BTreeMap;
 
 use model::{Capacity, Generation, Grade, JobName, NicRef, NodeId, TenantName};

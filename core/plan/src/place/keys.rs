@@ -1,3 +1,5 @@
+//! Partition keys and memory channels: which are free, and which a gang gets.
+
 use std::collections::BTreeMap;
 
 use model::{JobName, NicRef, NodeId};

@@ -1,3 +1,5 @@
+//! Where everything stands: nodes in blocks, blocks below leaves, leaves in pools.
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Tenants as a search for a place sees them: what each may use, and whom it avoids.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

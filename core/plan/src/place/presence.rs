@@ -1,3 +1,5 @@
+//! Below which leaves each tenant is, answered with a look at one or two words.
+
 use model::SwitchId;
 
 use super::people::TenantKey;

@@ -1,3 +1,5 @@
+//! Whether a tenant and all above it may hold so many GPUs more.
+
 use model::{Capacity, Quotas};
 
 use super::ground::Ground;

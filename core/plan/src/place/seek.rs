@@ -1,3 +1,5 @@
+//! The best place for a gang: below one leaf if it can be, with as little as possible broken up.
+
 use std::ops::Range;
 
 use model::{NodeId, NodeModelId, Within};

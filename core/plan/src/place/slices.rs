@@ -1,3 +1,5 @@
+//! GPUs that are cut into slices: who has which, and where the next ones go.
+
 use std::collections::BTreeMap;
 
 use model::{JobName, NodeId};

@@ -1,3 +1,5 @@
+//! Exactly what one gang gets: whole nodes, parts of nodes, slices and keys.
+
 use model::{Name, NodeId};
 
 use super::ground::Ground;

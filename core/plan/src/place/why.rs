@@ -1,3 +1,5 @@
+//! Why a gang has no place: what each constraint left, and the one that binds.
+
 use std::cmp::Reverse;
 use std::fmt;
 

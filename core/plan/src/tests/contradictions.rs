@@ -1,3 +1,5 @@
+//! Records that cannot have happened: each is refused and changes nothing.
+
 use expect_test::{Expect, expect};
 
 use crate::{Ledger, Record};

@@ -1,3 +1,5 @@
+//! Whatever happens, in whatever order: what every plan and every ledger keeps.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{

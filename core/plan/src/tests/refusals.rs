@@ -1,3 +1,5 @@
+//! Stories that end in a refusal, with its figure and its remedy.
+
 use expect_test::{Expect, expect};
 
 use super::world::{World, job};

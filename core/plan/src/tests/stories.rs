@@ -1,3 +1,5 @@
+//! Stories of jobs that come, stay, change and go, and of what each of them gets.
+
 use expect_test::{Expect, expect};
 
 use super::world::World;

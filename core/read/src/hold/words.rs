@@ -1,3 +1,5 @@
+//! Claims about the layers besides the network, as sentences.
+
 use std::fmt;
 
 use model::{Confidential, Evidence};

@@ -1,3 +1,5 @@
+//! The grammar of each block of dialect `nxos`, and what its lines claim.
+
 use std::net::Ipv4Addr;
 
 use model::Port;

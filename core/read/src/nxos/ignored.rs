@@ -1,3 +1,5 @@
+//! Lines of dialect `nxos` that let nothing through and stop nothing, each with its block.
+
 use super::block::Block;
 
 /// Makes one list into its two uses: what is shown to people, and what is looked up.

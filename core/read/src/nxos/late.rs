@@ -1,3 +1,5 @@
+//! Claims that take several lines of dialect `nxos`, made when the whole text is read.
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 

@@ -1,3 +1,5 @@
+//! Single words of dialect `nxos`: groups, VLANs, ports and subnets as NX-OS writes them.
+
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;

@@ -1,3 +1,5 @@
+//! What is found about one place of a layer, gathered with the lines that say so.
+
 use model::{DeviceId, Dialect, Fleet, NodeId};
 
 use super::{Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Owner, Strength};

@@ -1,3 +1,5 @@
+//! IP packets made to order: TCP, UDP, RoCE, ICMP, neighbour discovery, and fragments of them.
+
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};

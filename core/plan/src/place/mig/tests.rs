@@ -1,3 +1,5 @@
+//! Slices are cut where the most room is left for the larger ones.
+
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};

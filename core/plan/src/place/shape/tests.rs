@@ -1,3 +1,5 @@
+//! Which GPUs a job gets of a node, board by board.
+
 use expect_test::{Expect, expect};
 use model::{GpuModel, Nic, NodeModel, Versions};
 use proptest::collection::vec;
