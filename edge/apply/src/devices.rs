@@ -1,3 +1,5 @@
+//! What devices can be told and what they answer, and the push in two steps over all of them.
+
 use model::{DeviceId, Dialect, Digest, Epoch, Generation, Timestamp};
 use observe::{Holds, Unreachable};
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! What a node must be able to do so that an agent can work on it.
+
 use std::error::Error;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! What one device shall hold from now on, made of nothing but what was cleared.
+
 use std::time::Duration;
 
 use model::{DeviceId, Dialect, Digest, Epoch, Generation, Name, PartText};

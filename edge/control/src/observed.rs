@@ -1,3 +1,5 @@
+//! What all devices hold now, in the form in which it can be verified.
+
 use model::{Artifact, Fleet, Part, PartText};
 use observe::{Holds, Unreachable};
 

@@ -1,3 +1,5 @@
+//! Why a policy is not in force: it was refused, it is late, or the kernel failed.
+
 use std::fmt;
 use std::io;
 use std::path::PathBuf;

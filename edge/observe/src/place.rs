@@ -1,3 +1,5 @@
+//! Where the parts of a node are found, and what its VRFs are made of.
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

@@ -1,3 +1,5 @@
+//! Why a node does not say what it holds.
+
 use std::io;
 use std::path::{Path, PathBuf};
 

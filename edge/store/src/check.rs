@@ -1,3 +1,5 @@
+//! Whether a log and all that stands beside it are sound, found without writing anything.
+
 use std::collections::BTreeSet;
 use std::path::Path;
 

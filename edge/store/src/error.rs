@@ -1,3 +1,5 @@
+//! Why a log cannot be read or appended to, and what to do about it.
+
 use std::io;
 use std::path::PathBuf;
 

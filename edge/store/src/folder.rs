@@ -1,3 +1,5 @@
+//! A log in a folder: appended to by one at a time, read by anybody.
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! A log without a disk, with failures to order.
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;

@@ -1,3 +1,5 @@
+//! A log that was damaged or restored goes on in a new epoch, and keeps what was left out.
+
 use std::path::{Path, PathBuf};
 
 use model::Epoch;

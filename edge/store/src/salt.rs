@@ -1,3 +1,5 @@
+//! Content with a salt, so that its digest does not give it away.
+
 use std::fmt;
 use std::fs::File;
 use std::io::Read;

@@ -1,3 +1,5 @@
+//! What a log comes to at a revision, written beside it and believed only if a record names it.
+
 use std::path::Path;
 use std::{fs, io};
 

@@ -1,3 +1,5 @@
+//! Why a text does not become a policy, each reason with its lines.
+
 use std::net::Ipv4Addr;
 
 use model::{Port, Service, VrfName};
