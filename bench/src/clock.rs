@@ -1,3 +1,5 @@
+//! How long work takes, done once or many times.
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

@@ -1,3 +1,5 @@
+//! A measured number with its unit, and how people read it.
+
 use std::fmt;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! The most memory that this process had at once, as the kernel counts it.
+
 use std::fs;
 
 use crate::Figure;

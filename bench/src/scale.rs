@@ -1,3 +1,5 @@
+//! The three sizes of world in which everything is measured.
+
 /// How large the measured world is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Scale {

@@ -1,3 +1,5 @@
+//! Measured figures beside the bounds they are promised to keep, as a table.
+
 use std::fmt;
 use std::time::Duration;
 

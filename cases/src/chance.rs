@@ -1,3 +1,5 @@
+//! Chance that can be had again: numbers from a seed.
+
 /// Numbers that look random and are the same for the same seed (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Chance(u64);

@@ -1,3 +1,5 @@
+//! One line of a configuration changed at random, whatever that comes to.
+
 use model::{Artifact, PartText};
 
 use crate::Chance;

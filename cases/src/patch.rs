@@ -1,3 +1,5 @@
+//! A story's change of a configuration, written as in a diff.
+
 use std::str::FromStr;
 
 use model::{Artifact, Fleet};

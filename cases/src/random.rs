@@ -1,3 +1,5 @@
+//! Documents of small random worlds: a few leaves of any dialect, tenants, jobs and permits.
+
 use std::fmt::Write as _;
 
 use crate::Chance;

@@ -1,3 +1,5 @@
+//! Why a lab does not do what it should, and what to do about it.
+
 use std::io;
 use std::path::PathBuf;
 

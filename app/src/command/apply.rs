@@ -1,4 +1,4 @@
-//! From documents to devices, and documents taken away.
+//! `bulkhead apply` and `bulkhead delete`: documents in, and devices that hold the proved plan.
 
 use std::io::Write;
 

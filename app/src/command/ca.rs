@@ -1,3 +1,5 @@
+//! `bulkhead ca`: certificates by which agents and their controller know each other.
+
 use std::io::Write;
 use std::path::PathBuf;
 

@@ -1,3 +1,5 @@
+//! `bulkhead capacity`: which GPUs are free, used, fragmented or stranded.
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 

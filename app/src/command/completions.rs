@@ -1,3 +1,5 @@
+//! `bulkhead completions`: what a shell needs to complete commands.
+
 use std::io::{self, Write};
 
 use clap::{Args, CommandFactory};

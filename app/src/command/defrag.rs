@@ -1,3 +1,5 @@
+//! `bulkhead defrag`: moves of other jobs that would make room for a gang.
+
 use std::io::{self, Write};
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! `bulkhead demo`: from documents to a proof, a breach and its repair, on simulated devices.
+
 mod layers;
 mod live;
 

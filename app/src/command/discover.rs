@@ -1,3 +1,5 @@
+//! `bulkhead discover`: this node's hardware, as a model for a Fleet document.
+
 mod view;
 
 use std::collections::BTreeMap;

@@ -1,3 +1,5 @@
+//! `bulkhead fleet`: fleets made up, and fleets shown.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! What happened, and the way back to what was asked for before.
+//! `bulkhead history` and `bulkhead rollback`: what was asked for, and the way back to it.
 
 use std::io::Write;
 

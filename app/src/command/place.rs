@@ -1,3 +1,5 @@
+//! `bulkhead place`: where a gang would go, or what is in its way.
+
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What would change, shown or kept.
+//! `bulkhead plan`: what would change, shown or kept in a file for later.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

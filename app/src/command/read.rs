@@ -1,3 +1,5 @@
+//! `bulkhead read`: what a device's configuration lets through, line by line.
+
 use std::io::Write;
 use std::path::PathBuf;
 

@@ -1,3 +1,5 @@
+//! `bulkhead render`: the plan as the configuration of each device.
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

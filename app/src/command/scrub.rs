@@ -1,3 +1,5 @@
+//! `bulkhead scrub`: which memories wait to be scrubbed, and evidence that they were.
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! `bulkhead verify`: a proof about what is planned or held, or what stands against it.
+
 use std::io::Write;
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! `bulkhead why`: what lets two meet or keeps them apart, layer by layer.
+
 use std::io::{self, Write};
 
 use clap::Args;

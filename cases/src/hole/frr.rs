@@ -1,3 +1,5 @@
+//! Faults in dialect `frr`: route targets, VNIs, sessions and announcements.
+
 use model::{Dialect, Part};
 
 use super::{Change, Hole};

@@ -1,3 +1,5 @@
+//! Faults in dialect `linux`: bridges, tunnels, bindings, routes between VRFs, and queues.
+
 use std::net::Ipv4Addr;
 
 use model::Dialect;

@@ -1,3 +1,5 @@
+//! Faults in dialect `nxos`: groups and contracts, route targets, VLANs and source guards.
+
 use model::{Dialect, Protocol, Service};
 
 use super::{Change, Hole, Spot};

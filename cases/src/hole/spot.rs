@@ -1,3 +1,5 @@
+//! One line of a world's configurations, and whose things could stand there instead.
+
 use std::net::Ipv4Addr;
 
 use model::{DeviceId, Dialect, JobName, Part, PartText, Service};

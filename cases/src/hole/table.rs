@@ -1,3 +1,5 @@
+//! Faults in dialect `table`: endpoints, peers, permits, rates and the default.
+
 use model::{Dialect, Part, Service};
 
 use super::{Change, Hole};

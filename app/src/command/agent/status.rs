@@ -1,3 +1,5 @@
+//! `bulkhead agent status`: what agents hold, whether packets pass there, and what differs.
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,3 +1,5 @@
+//! The demonstration's scene in the kernel: real packets, and the packet program that judges them.
+
 use std::error::Error;
 use std::io::Write as _;
 

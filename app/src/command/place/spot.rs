@@ -1,3 +1,5 @@
+//! A gang's place in words: its leaves, its nodes, and which GPUs of each.
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Write};

@@ -1,3 +1,5 @@
+//! Which gang a command is about: a job of the documents, or one described by options.
+
 use std::fmt;
 use std::str::FromStr;
 
