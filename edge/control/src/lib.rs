@@ -5,7 +5,7 @@
 //! Never: decides; acts on what woke it instead of on the state; exists twice; has a runtime, a
 //! thread, a clock or chance of its own.
 //!
-//! [`Control::draft`] answers what a request would change, [`Draft::prove`] whether that may be,
+//! [`Journal::draft`] answers what a request would change, [`Draft::prove`] whether that may be,
 //! [`Control::commit`] writes it down in one append, and [`Control::send`] has devices hold what
 //! they shall and writes down which of them do. A dry run is the same calls up to the append.
 //! Killed anywhere, the next one goes on: what is due follows from the log alone.
