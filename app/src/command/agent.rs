@@ -10,7 +10,7 @@ use bulkhead_agent::Serve;
 use clap::{Args, Subcommand};
 
 use crate::ending::{Ended, Stop};
-use crate::words::{Format, NOTE, examples};
+use crate::words::{Format, NOTE, aside, examples};
 pub(super) use status::policy;
 
 /// Work on this node for the controller, or look at how the agents are
@@ -70,7 +70,7 @@ impl Agent {
 
 fn rehearse(serve: &Serve, out: &mut dyn Write) -> Result<Ended, Stop> {
     let memory = Memory::default();
-    writeln!(out, "{NOTE}Rehearsing{NOTE:#}: the node is made of memory.")?;
+    aside(format_args!("{NOTE}Rehearsing{NOTE:#}: the node is made of memory."));
     served(serve.rehearse((Box::new(memory.node()), Box::new(memory.changes())), out))
 }
 
