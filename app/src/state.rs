@@ -45,8 +45,8 @@ impl State {
     }
 
     /// The simulated devices.
-    pub(crate) fn devices(&self, fleet: &Arc<Fleet>) -> sim::Folder {
-        sim::Folder::new(Arc::clone(fleet), self.simulated())
+    pub(crate) fn devices(&self, fleet: &Arc<Fleet>) -> sim::DeviceFolder {
+        sim::DeviceFolder::new(Arc::clone(fleet), self.simulated())
     }
 
     /// Whether any device is simulated.

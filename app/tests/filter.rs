@@ -22,7 +22,7 @@ use lab::{TABLE, on_a_machine, send};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use wire::forge::{Packet, SYN};
+use wire::forge::{ForgedPacket, SYN};
 use wire::{Bth, Mac};
 
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
@@ -275,11 +275,11 @@ fn whoever_watches_the_counters_sees_them_again_with_rates() {
 fn capture() -> Vec<u8> {
     let bth = Bth { opcode: 4, pkey: 0xffff, destination_qp: 17, version: 0 };
     let packets = [
-        Packet::udp(OWN, SAME_JOB, 40000, 7, 8),
-        Packet::udp(OWN, OTHER_JOB, 40000, 443, 8),
-        Packet::tcp(OWN, OTHER_JOB, 40000, 22, SYN, 0),
-        Packet::roce(OWN, OTHER_JOB, 49152, bth, 64),
-        Packet::echo(OTHER_JOB, OWN, 8),
+        ForgedPacket::udp(OWN, SAME_JOB, 40000, 7, 8),
+        ForgedPacket::udp(OWN, OTHER_JOB, 40000, 443, 8),
+        ForgedPacket::tcp(OWN, OTHER_JOB, 40000, 22, SYN, 0),
+        ForgedPacket::roce(OWN, OTHER_JOB, 49152, bth, 64),
+        ForgedPacket::echo(OTHER_JOB, OWN, 8),
     ];
     let mut file = Vec::new();
     pcap::begin(&mut file).unwrap();

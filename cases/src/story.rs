@@ -11,7 +11,7 @@ use control::{Committed, Control, Draft, Hurry, NoDraft, Proof, Request, Who, ob
 use intent::Source;
 use model::{Artifact, DeviceId, Fleet, Owners, Timestamp};
 use sim::Fabric;
-use store::Memory;
+use store::MemoryStore;
 use verify::{Finding, Ground, Meeting, Said};
 
 use crate::Patch;
@@ -113,7 +113,7 @@ impl Story {
     #[must_use]
     pub fn tell(&self) -> Telling {
         let who = Who { actor: "story".into(), source: "cases".into(), request: None };
-        let mut control = match Control::open(Memory::new(0), who) {
+        let mut control = match Control::open(MemoryStore::new(0), who) {
             Ok(control) => control,
             Err(error) => panic!("a log that has not begun is sound: {error}"),
         };
@@ -130,7 +130,7 @@ impl Story {
         stage.telling
     }
 
-    fn play(&self, name: &str, step: &Step, control: &mut Control<Memory>, stage: &mut Stage) {
+    fn play(&self, name: &str, step: &Step, control: &mut Control<MemoryStore>, stage: &mut Stage) {
         let prefix = if name.is_empty() { String::new() } else { format!("{name}/") };
         let mut output = |file: &str, text: String| {
             stage.telling.outputs.insert(format!("{prefix}{file}"), text);
@@ -198,7 +198,13 @@ struct Act {
 
 impl Act {
     /// Writes the plan down, makes devices hold it, and writes down which of them do.
-    fn apply(&mut self, draft: Draft, proof: Proof, step: &Step, control: &mut Control<Memory>) {
+    fn apply(
+        &mut self,
+        draft: Draft,
+        proof: Proof,
+        step: &Step,
+        control: &mut Control<MemoryStore>,
+    ) {
         let silent: Vec<DeviceId> = self
             .fleet
             .devices()
@@ -219,7 +225,7 @@ impl Act {
     }
 
     /// Whether every device that was sent something holds it.
-    fn send(&mut self, committed: &Committed, control: &mut Control<Memory>) -> bool {
+    fn send(&mut self, committed: &Committed, control: &mut Control<MemoryStore>) -> bool {
         let is_same = |_, desired: &str, held: &str| desired == held;
         let again = control.differing(&committed.cleared, &self.fabric, is_same);
         let (terms, nobody) = (Terms::default(), BTreeSet::new());
@@ -230,7 +236,7 @@ impl Act {
     }
 
     /// A hand changes what a device holds. That is found, and gone when the plan is sent again.
-    fn tamper(&mut self, patch: &Patch, control: &mut Control<Memory>, telling: &mut Telling) {
+    fn tamper(&mut self, patch: &Patch, control: &mut Control<MemoryStore>, telling: &mut Telling) {
         let mut held = self.held();
         patch.apply(&self.fleet, &mut held);
         self.fabric.load(&held);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agent::{Address, Authority, Fleet, Reached};
+use agent::{Address, Agents, Authority, Reached};
 use apply::{Outcome, Terms};
 use control::{Control, Hurry, Stopped, Who};
 use model::Timestamp;
@@ -39,7 +39,7 @@ pub(crate) fn apply(folder: &Folder) -> Result<(), Trouble> {
         }
     };
     let runtime = tokio::runtime::Runtime::new().map_err(failed("the agents"))?;
-    let agents = Fleet::open(&folder.authority(), runtime.handle().clone());
+    let agents = Agents::open(&folder.authority(), runtime.handle().clone());
     let agents = agents.map_err(failed("the agents"))?;
     let fleet = &committed.draft.intent.fleet;
     let mut devices = Reached { fleet, agents: &agents };

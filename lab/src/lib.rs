@@ -21,7 +21,7 @@ mod up;
 mod workload;
 
 pub use agent::{Family, Way};
-pub use fault::{Broken, Fault, NotAFault};
+pub use fault::{Breakage, Fault, NotAFault};
 pub use lab::Lab;
 pub use probe::{Crowd, DroppedAt, Probe, Seen};
 pub use spec::Spec;

@@ -5,7 +5,7 @@ mod status;
 use std::error::Error;
 use std::io::Write;
 
-use agent::Memory;
+use agent::MemoryDevice;
 use bulkhead_agent::Serve;
 use clap::{Args, Subcommand};
 
@@ -69,7 +69,7 @@ impl Agent {
 }
 
 fn rehearse(serve: &Serve, out: &mut dyn Write) -> Result<Ended, Stop> {
-    let memory = Memory::default();
+    let memory = MemoryDevice::default();
     aside(format_args!("{NOTE}Rehearsing{NOTE:#}: the node is made of memory."));
     served(serve.rehearse((Box::new(memory.node()), Box::new(memory.changes())), out))
 }

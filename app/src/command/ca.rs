@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use agent::{Address, Authority, AuthorityError, Fleet, FleetError, GOOD_FOR, Turn};
+use agent::{Address, Agents, Authority, AuthorityError, FleetError, GOOD_FOR, Turn};
 use clap::{Args, Subcommand};
 use model::Name;
 
@@ -172,8 +172,8 @@ impl CaFolder {
     }
 
     /// The agents that this authority knows.
-    pub(super) fn agents(&self) -> Result<Fleet, Stop> {
-        Fleet::open(&self.folder, runtime::handle()?).map_err(|error| match error {
+    pub(super) fn agents(&self) -> Result<Agents, Stop> {
+        Agents::open(&self.folder, runtime::handle()?).map_err(|error| match error {
             FleetError::Authority(error) => stop(error),
             other => other.into(),
         })

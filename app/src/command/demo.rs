@@ -12,8 +12,8 @@ use clap::Args;
 use control::{Control, Draft, Hurry, Request, Stopped, observed};
 use model::{Artifact, DeviceId, Dialect, JobName, Part, Port, Protocol, Service};
 use observe::{Held, Holds};
-use sim::{Fabric, Frame, Talk, To};
-use store::Memory;
+use sim::{Fabric, SentFrame, Talk, To};
+use store::MemoryStore;
 use verify::Finding;
 
 use super::fleet::FleetView;
@@ -72,7 +72,7 @@ const SSH: Service = Service { protocol: Protocol::Tcp, port: 22 };
 struct Stage<'o> {
     out: &'o mut dyn Write,
     step: u32,
-    control: Control<Memory>,
+    control: Control<MemoryStore>,
     draft: Draft,
     fabric: Fabric,
 }
@@ -86,7 +86,7 @@ struct Actor {
 
 impl<'o> Stage<'o> {
     fn set(out: &'o mut dyn Write) -> Result<Self, Stop> {
-        let control = Control::open(Memory::new(0), who("demo"))?;
+        let control = Control::open(MemoryStore::new(0), who("demo"))?;
         let draft = control.journal().draft(&Request::put(&DOCUMENTS)).map_err(Stop::no_draft)?;
         let fabric = Fabric::new(draft.intent.fleet.clone());
         Ok(Self { out, step: 0, control, draft, fabric })
@@ -261,7 +261,7 @@ impl<'o> Stage<'o> {
     /// The endpoints where a frame arrives, and whose they are.
     fn send(&self, sender: &Actor, to: To) -> Vec<(JobName, String)> {
         let source = sender.address;
-        let deliveries = self.fabric.send(sender.spot, &Frame { source, mac: None, to });
+        let deliveries = self.fabric.send(sender.spot, &SentFrame { source, mac: None, to });
         let owners = self.draft.next.plan.owners();
         let receiver = |spot: (DeviceId, Port)| {
             let job = owners.ports.get(&spot)?.clone();

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agent::{Event, Fleet, Reached, TalkError};
+use agent::{Agents, Event, Reached, TalkError};
 use apply::Devices as _;
 use bulkhead_agent::Span;
 use clap::Args;
@@ -186,7 +186,7 @@ fn take(sign: Sign, post: &mut Post, out: &mut dyn Write) -> Result<bool, Stop> 
     Ok(true)
 }
 
-fn listen(agents: &Fleet, tell: &Sender<Sign>) {
+fn listen(agents: &Agents, tell: &Sender<Sign>) {
     let tell = tell.clone();
     agents.listen(move |name, event| {
         // Nobody listens any more when the command ends.
@@ -198,7 +198,7 @@ fn listen(agents: &Fleet, tell: &Sender<Sign>) {
 /// controller lives and knows what the log says is in force there. It ends with the watch.
 fn renew_all_the_time(
     mut journal: Journal<Folder>,
-    agents: Arc<Fleet>,
+    agents: Arc<Agents>,
     tell: Sender<Sign>,
 ) -> Result<(), Stop> {
     thread::Builder::new().name("renew".into()).spawn(move || {

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use filter::{Event, Events, Kernel, Limits, Settings, interface_index, interface_name};
+use filter::{DropEvent, Events, Kernel, Limits, Settings, interface_index, interface_name};
 use model::{Generation, Port};
 use wire::{Mac, Vni};
 
@@ -104,10 +104,10 @@ impl Host {
     }
 
     /// What the kernel dropped since the last call, and at which interface.
-    pub(crate) fn dropped(&mut self) -> Result<Vec<(Event, String)>, Trouble> {
-        let events: Vec<Event> = std::iter::from_fn(|| self.events.take()).collect();
+    pub(crate) fn dropped(&mut self) -> Result<Vec<(DropEvent, String)>, Trouble> {
+        let events: Vec<DropEvent> = std::iter::from_fn(|| self.events.take()).collect();
         self.inside.run(move || {
-            let name = |event: &Event| interface_name(event.interface).unwrap_or_default();
+            let name = |event: &DropEvent| interface_name(event.interface).unwrap_or_default();
             Ok(events.into_iter().map(|event| (event.clone(), name(&event))).collect())
         })
     }

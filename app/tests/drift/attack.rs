@@ -10,7 +10,7 @@ use std::time::Duration;
 use lab::{Lab, Workload};
 use model::JobName;
 use wire::Mac;
-use wire::forge::{Frame, Packet, SYN};
+use wire::forge::{ForgedFrame, ForgedPacket, SYN};
 
 use crate::socket::{Ear, Mouth, mark, sender};
 
@@ -122,13 +122,13 @@ impl Drop for Attack {
 fn tries(lab: &Lab, place: usize, own: &Workload) -> Vec<Vec<u8>> {
     let others = lab.workloads().iter().filter(|other| other.job != own.job);
     let frames = others.flat_map(|other| {
-        let udp = || Packet::udp(own.address, other.address, CONTROL, CONTROL, 32);
-        let tcp = Packet::tcp(own.address, other.address, CONTROL, SHELL, SYN, 32);
-        let twin = Packet::udp(own.twin, other.twin, CONTROL, CONTROL, 32);
+        let udp = || ForgedPacket::udp(own.address, other.address, CONTROL, CONTROL, 32);
+        let tcp = ForgedPacket::tcp(own.address, other.address, CONTROL, SHELL, SYN, 32);
+        let twin = ForgedPacket::udp(own.twin, other.twin, CONTROL, CONTROL, 32);
         [(udp(), GATEWAY), (udp(), other.mac), (tcp, GATEWAY), (twin, GATEWAY)]
     });
     let frames = frames.map(|(packet, to)| packet.ethernet(own.mac, to));
-    frames.map(Frame::into_bytes).map(|frame| mark(frame, place)).collect()
+    frames.map(ForgedFrame::into_bytes).map(|frame| mark(frame, place)).collect()
 }
 
 /// One of each in turn, so that nobody waits for the others to be done.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
-use agent::{Counters, Event, Fleet, News};
+use agent::{Agents, Counters, Event, News};
 use lab::Workload;
 use wire::Mac;
-use wire::forge::Packet;
+use wire::forge::ForgedPacket;
 
 use crate::attack::{Attack, at};
 use crate::socket::{Mouth, mark};
@@ -114,7 +114,7 @@ impl<'a> Target<'a> {
 
     fn frame(&self, claim: Claim, (from, next): (Mac, Mac)) -> Vec<u8> {
         const PORT: u16 = 4000;
-        let inner = Packet::udp(claim.source, self.victim.address, PORT, PORT, 32);
+        let inner = ForgedPacket::udp(claim.source, self.victim.address, PORT, PORT, 32);
         let to = match claim.vni == self.segment {
             true => self.victim.mac,
             false => wire::router_mac(self.number, FAR),
@@ -157,7 +157,7 @@ fn stranger(lab: &Standing) -> Mouth {
 }
 
 /// How many frames the two leaves refused, as long as somebody asks.
-fn refused(agents: &Fleet) -> Arc<Mutex<u64>> {
+fn refused(agents: &Agents) -> Arc<Mutex<u64>> {
     let leaves = ["leaf-1", "leaf-2"];
     let counted: Mutex<[Counters; 2]> = Mutex::default();
     let sum = Arc::new(Mutex::new(0));

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use agent::{Ask, Family, Way};
+use agent::{Family, ProbeRequest, Way};
 use lab::Fault;
 use model::Name;
 use serde_json::Value;
@@ -113,7 +113,7 @@ fn counted6(text: &str, counter: &str) -> u64 {
 /// An agent sends for the endpoints behind its ports, to single endpoints, and for nobody else.
 fn check_what_is_not_sent(lab: &Standing) {
     let endpoint = lab.workloads().iter().find(|one| one.device == DEVICE).unwrap();
-    let whole = Ask {
+    let whole = ProbeRequest {
         port: endpoint.port.clone(),
         to: endpoint.address,
         tenant: 1,
@@ -124,14 +124,14 @@ fn check_what_is_not_sent(lab: &Standing) {
         asker: 61_000,
     };
     let asks = [
-        (Ask { port: "swp99".into(), ..whole.clone() }, "there is no port swp99 here"),
+        (ProbeRequest { port: "swp99".into(), ..whole.clone() }, "there is no port swp99 here"),
         // Towards the spine.
-        (Ask { port: "swp13".into(), ..whole.clone() }, "does not stand at swp13"),
-        (Ask { to: [224, 0, 0, 1].into(), ..whole.clone() }, "224.0.0.1 is no endpoint's"),
-        (Ask { via: [0xff; 6], ..whole }, "is a group's address"),
+        (ProbeRequest { port: "swp13".into(), ..whole.clone() }, "does not stand at swp13"),
+        (ProbeRequest { to: [224, 0, 0, 1].into(), ..whole.clone() }, "224.0.0.1 is no endpoint's"),
+        (ProbeRequest { via: [0xff; 6], ..whole }, "is a group's address"),
     ];
     let device: Name = DEVICE.parse().unwrap();
-    let sent: Vec<(Name, Ask)> =
+    let sent: Vec<(Name, ProbeRequest)> =
         asks.iter().map(|(ask, _)| (device.clone(), ask.clone())).collect();
     let fleet = agents(lab);
     let fates = fleet.survey(&BTreeSet::from([device]), &sent, &mut |_| {}).unwrap();

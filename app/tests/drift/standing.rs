@@ -67,9 +67,9 @@ impl Standing {
 }
 
 /// The agents of a lab, talked to on threads that last as long as the tests.
-pub(crate) fn agents(lab: &Lab) -> agent::Fleet {
+pub(crate) fn agents(lab: &Lab) -> agent::Agents {
     static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-    agent::Fleet::open(&lab.authority(), RUNTIME.handle().clone()).unwrap()
+    agent::Agents::open(&lab.authority(), RUNTIME.handle().clone()).unwrap()
 }
 
 impl Deref for Standing {

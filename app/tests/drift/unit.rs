@@ -182,7 +182,7 @@ fn process_of(lab: &Standing, device: &str) -> Option<i32> {
 /// What the agent of the device tells.
 struct News {
     /// Listens as long as it is there.
-    _fleet: agent::Fleet,
+    _fleet: agent::Agents,
     told: Receiver<agent::News>,
 }
 

@@ -16,7 +16,7 @@ use nix::sys::socket::{
 };
 use sim::{Pair, Passing};
 use wire::Mac;
-use wire::forge::{ACK, Arp, Frame, Packet};
+use wire::forge::{ACK, ForgedArp, ForgedFrame, ForgedPacket};
 
 /// The gateway of every segment (docs/network.md).
 const GATEWAY: Mac = Mac([0x02, 0, 0, 0, 0, 1]);
@@ -58,7 +58,7 @@ struct Attempt {
     from: usize,
     meaning: Meaning,
     is_honest: bool,
-    frame: Frame,
+    frame: ForgedFrame,
 }
 
 #[derive(Clone, Copy)]
@@ -218,11 +218,11 @@ impl Belief {
         Some(())
     }
 
-    fn packets(&self, source: Ipv4Addr, address: Ipv4Addr) -> Vec<(Meaning, Packet)> {
+    fn packets(&self, source: Ipv4Addr, address: Ipv4Addr) -> Vec<(Meaning, ForgedPacket)> {
         const UNNAMED: u16 = 65_000;
         let packet = |protocol, from, to| match protocol {
-            Protocol::Tcp => Packet::tcp(source, address, from, to, ACK, TOKEN_LEN),
-            Protocol::Udp => Packet::udp(source, address, from, to, TOKEN_LEN),
+            Protocol::Tcp => ForgedPacket::tcp(source, address, from, to, ACK, TOKEN_LEN),
+            Protocol::Udp => ForgedPacket::udp(source, address, from, to, TOKEN_LEN),
         };
         let mut packets = vec![(Meaning::Any, packet(Protocol::Tcp, UNNAMED, UNNAMED))];
         for &service in &self.services {
@@ -235,17 +235,22 @@ impl Belief {
 }
 
 /// Asks everybody in the segment for an address that nobody has.
-fn flood(mac: Mac, source: Ipv4Addr) -> Frame {
+fn flood(mac: Mac, source: Ipv4Addr) -> ForgedFrame {
     let target = Ipv4Addr::new(10, 99, 0, 8);
-    let arp =
-        Arp { reply: false, sender_mac: mac, sender: source, target_mac: Mac([0; 6]), target };
-    let frame = Frame::arp(arp, BROADCAST);
+    let arp = ForgedArp {
+        reply: false,
+        sender_mac: mac,
+        sender: source,
+        target_mac: Mac([0; 6]),
+        target,
+    };
+    let frame = ForgedFrame::arp(arp, BROADCAST);
     let len = frame.len() + TOKEN_LEN;
     frame.padded(len)
 }
 
 /// The frame with the number of its attempt at its end.
-fn signed(frame: &Frame, round: u32, number: u32) -> Vec<u8> {
+fn signed(frame: &ForgedFrame, round: u32, number: u32) -> Vec<u8> {
     let mut bytes = frame.to_vec();
     let token = bytes.len() - TOKEN_LEN;
     bytes[token..token + 8].copy_from_slice(WORD);

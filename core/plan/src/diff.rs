@@ -16,7 +16,7 @@ use crate::shape::{JobNet, Plan};
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Diff {
     /// Tenants that get or lose a VRF.
-    pub tenants: Vec<Change<TenantLine>>,
+    pub tenants: Vec<Change<TenantNumber>>,
     /// Jobs that come, go or change.
     pub jobs: Vec<Change<JobLine>>,
     /// Consents that open or end.
@@ -54,7 +54,7 @@ pub enum Sign {
 
 /// A tenant's number.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct TenantLine {
+pub struct TenantNumber {
     /// The number that VRF, VNI and targets are made of.
     pub number: u16,
 }
@@ -94,8 +94,8 @@ pub fn diff(before: &Ledger, after: &Plan) -> Diff {
     let consents_after: BTreeSet<&Consent> = after.consents.values().flatten().collect();
     Diff {
         tenants: changes(
-            tenants_before.map(|(name, &number)| (name, TenantLine { number })),
-            tenants_after.map(|(name, net)| (name, TenantLine { number: net.number })),
+            tenants_before.map(|(name, &number)| (name, TenantNumber { number })),
+            tenants_after.map(|(name, net)| (name, TenantNumber { number: net.number })),
             |_, _| true,
         ),
         jobs: changes(
@@ -258,7 +258,7 @@ impl fmt::Display for Sign {
     }
 }
 
-impl fmt::Display for TenantLine {
+impl fmt::Display for TenantNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "number {}", self.number)
     }

@@ -43,7 +43,7 @@ mod tests;
 use intent::Intent;
 
 pub use contradiction::Contradiction;
-pub use diff::{Change, ConsentLine, Diff, JobLine, Sign, TenantLine, diff};
+pub use diff::{Change, ConsentLine, Diff, JobLine, Sign, TenantNumber, diff};
 pub use go_back::go_back;
 pub use ledger::Ledger;
 pub use planner::Planner;

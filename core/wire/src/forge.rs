@@ -1,14 +1,14 @@
 //! Frames made to order, for tests and benches: sound unless one asks for a fault.
 //!
-//! A [`Packet`] is made from the transport up, put into a [`Frame`], and the frame into a tunnel;
+//! A [`ForgedPacket`] is made from the transport up, put into a [`ForgedFrame`], and the frame into a tunnel;
 //! lengths and checksums are right at every step, and the same calls give the same bytes:
 //!
 //! ```
 //! use core::net::Ipv4Addr;
-//! use wire::{Hook, Mac, forge::Packet};
+//! use wire::{Hook, Mac, forge::ForgedPacket};
 //!
 //! let (a, b) = (Ipv4Addr::new(10, 1, 0, 3), Ipv4Addr::new(10, 1, 0, 2));
-//! let frame = Packet::udp(a, b, 5000, 53, 32)
+//! let frame = ForgedPacket::udp(a, b, 5000, 53, 32)
 //!     .ethernet(Mac([2, 0, 0, 0, 0, 3]), Mac([2, 0, 0, 0, 0, 2]))
 //!     .vxlan(Ipv4Addr::new(10, 255, 0, 4), Ipv4Addr::new(10, 255, 0, 3), 101_001, 1001);
 //! assert_eq!(
@@ -17,7 +17,7 @@
 //! );
 //! ```
 //!
-//! A fault is a change of a sound frame: [`Frame::with`] one byte, [`Frame::cut`] the end. What
+//! A fault is a change of a sound frame: [`ForgedFrame::with`] one byte, [`ForgedFrame::cut`] the end. What
 //! was right around it (an outer length, a checksum) then stays as it was.
 
 mod packet;
@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 use core::ops::Deref;
 
-pub use packet::{ACK, FIN, Packet, RST, SYN};
+pub use packet::{ACK, FIN, ForgedPacket, RST, SYN};
 
 use crate::headers::{VXLAN_PORT, ethertype};
 use crate::ip::protocol;
@@ -57,11 +57,11 @@ pub const OUTER_DESTINATION: Mac = Mac([0x02, 0xff, 0, 0, 0, 2]);
 
 /// An Ethernet frame.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Frame(Vec<u8>);
+pub struct ForgedFrame(Vec<u8>);
 
 /// What an ARP message says.
 #[derive(Clone, Copy, Debug)]
-pub struct Arp {
+pub struct ForgedArp {
     /// Whether it answers; it asks otherwise.
     pub reply: bool,
     /// Who speaks.
@@ -74,7 +74,7 @@ pub struct Arp {
     pub target: Ipv4Addr,
 }
 
-impl Frame {
+impl ForgedFrame {
     /// Any payload behind an Ethernet header.
     #[must_use]
     pub fn ethertype(source: Mac, destination: Mac, ethertype: u16, payload: Vec<u8>) -> Self {
@@ -84,7 +84,7 @@ impl Frame {
 
     /// An ARP message from its sender's Ethernet address to the one given.
     #[must_use]
-    pub fn arp(arp: Arp, destination: Mac) -> Self {
+    pub fn arp(arp: ForgedArp, destination: Mac) -> Self {
         let operation = if arp.reply { [0, 2] } else { [0, 1] };
         let payload = [
             &[0, 1, 8, 0, 6, 4][..],
@@ -134,7 +134,7 @@ impl Frame {
         let data = [&header[..], &self.0].concat();
         // A tunnel's checksum may be zero, also over IPv6 (RFC 6935), and mostly is.
         let datagram = packet::datagram(49152, port, &data);
-        Packet::new(source, destination, protocol::UDP, datagram)
+        ForgedPacket::new(source, destination, protocol::UDP, datagram)
             .ethernet(OUTER_SOURCE, OUTER_DESTINATION)
     }
 
@@ -181,7 +181,7 @@ impl Frame {
     }
 }
 
-impl Deref for Frame {
+impl Deref for ForgedFrame {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -189,7 +189,7 @@ impl Deref for Frame {
     }
 }
 
-impl AsRef<[u8]> for Frame {
+impl AsRef<[u8]> for ForgedFrame {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }

@@ -36,7 +36,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 
 /// The agents that an authority knows. Lines stay open from one question to the next, on the
 /// threads of whoever opened them.
-pub struct Fleet {
+pub struct Agents {
     seats: Arc<BTreeMap<Name, Seat>>,
     tls: Arc<ClientConfig>,
     runtime: Handle,
@@ -81,7 +81,7 @@ pub struct Seen<'a> {
     pub held: BTreeMap<Name, Result<Holding, TalkError>>,
 }
 
-impl Fleet {
+impl Agents {
     /// The agents of the authority in this folder.
     pub fn open(folder: &Path, runtime: Handle) -> Result<Self, FleetError> {
         let authority = Authority::open(folder)?;
@@ -196,7 +196,7 @@ impl Fleet {
     }
 }
 
-impl Drop for Fleet {
+impl Drop for Agents {
     fn drop(&mut self) {
         let ears = self.ears.get_mut().unwrap_or_else(PoisonError::into_inner);
         ears.iter().for_each(AbortHandle::abort);

@@ -3,7 +3,7 @@
 //! Takes: cleared artifacts from whoever the authority named as the controller. Gives: receipts,
 //! and what the node holds. Never: touches another node; decides what shall be.
 //!
-//! An [`Agent`] stands beside one node and works on it, one thing after the other. A [`Fleet`] is
+//! An [`Agent`] stands beside one node and works on it, one thing after the other. A [`Agents`] is
 //! all of them as the controller sees them. An [`Authority`] says who is who.
 //! The last two are the feature `controller`, which the program for nodes does not have.
 
@@ -31,14 +31,14 @@ pub use address::{Address, Listener, NotAnAddress};
 #[cfg(feature = "controller")]
 pub use authority::{Authority, AuthorityError, GOOD_FOR, Rotated, Turn};
 #[cfg(feature = "controller")]
-pub use fleet::{Event, Fate, Fleet, FleetError, Reached, Seen, SurveyError};
+pub use fleet::{Agents, Event, Fate, FleetError, Reached, Seen, SurveyError};
 pub use identity::{CONTROLLER, Identity, IdentityError};
 pub use keeper::{Changes, Terms};
 #[cfg(feature = "controller")]
 pub use line::TalkError;
-pub use memory::{Memory, MemoryChanges, MemoryNode};
+pub use memory::{MemoryChanges, MemoryDevice, MemoryNode};
 pub use message::{Counters, Differing, Holding, News, Status};
-pub use probe::{Ask, Dropped, Family, Station, Way};
+pub use probe::{Dropped, Family, ProbeRequest, Station, Way};
 #[cfg(feature = "controller")]
 pub use rehearse::{Rehearsal, RehearseError, rehearse};
 pub use serve::{Agent, AgentError, serve};

@@ -12,7 +12,7 @@ use crate::Changes;
 /// rehearsed on one machine. Clones are the same node, so that a rehearsal can change behind the
 /// agent's back what it holds.
 #[derive(Clone, Default)]
-pub struct Memory(Arc<(Mutex<Inside>, Condvar)>);
+pub struct MemoryDevice(Arc<(Mutex<Inside>, Condvar)>);
 
 #[derive(Default)]
 struct Inside {
@@ -27,11 +27,11 @@ struct Inside {
 
 /// What tells that a node made of memory was changed.
 pub struct MemoryChanges {
-    node: Memory,
+    node: MemoryDevice,
     seen: u64,
 }
 
-impl Memory {
+impl MemoryDevice {
     /// Changes what it holds, as somebody would behind the agent's back.
     pub fn edit(&self, dialect: Dialect, edit: impl FnOnce(&mut String)) {
         self.with(|inside| {
@@ -94,11 +94,11 @@ impl Memory {
 
 /// The node as its agent has it: what it was sent is also kept here, to be lent.
 pub struct MemoryNode {
-    memory: Memory,
+    memory: MemoryDevice,
     sent: Option<Admitted>,
 }
 
-impl Memory {
+impl MemoryDevice {
     /// The node itself. One that takes the place of another finds what that one was sent.
     #[must_use]
     pub fn node(&self) -> MemoryNode {

@@ -44,7 +44,7 @@ pub enum Family {
 /// behind the port, as the packet program there knows it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ask {
+pub struct ProbeRequest {
     /// Through which port, by its name.
     pub port: String,
     /// To whom.
@@ -88,7 +88,7 @@ pub(crate) enum Sounding {
     /// Hear the probes of this run from now on.
     Listen { run: u64 },
     /// Send these, each with its number.
-    Send { run: u64, asks: Vec<(u32, Ask)> },
+    Send { run: u64, asks: Vec<(u32, ProbeRequest)> },
     /// Say what was heard since this was asked last.
     Heard { run: u64 },
     /// The run is over.

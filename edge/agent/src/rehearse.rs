@@ -12,11 +12,11 @@ use model::{Dialect, Digest, Epoch, Generation, Name, Part};
 
 use crate::address::Address;
 use crate::authority::{Authority, AuthorityError};
-use crate::fleet::{Fleet, FleetError, strange};
+use crate::fleet::{Agents, FleetError, strange};
 use crate::identity::Identity;
 use crate::keeper::Terms;
 use crate::line::TalkError;
-use crate::memory::Memory;
+use crate::memory::MemoryDevice;
 use crate::message::{Answer, Request};
 use crate::serve::{Agent, AgentError, serve};
 
@@ -83,13 +83,13 @@ pub fn rehearse(agents: usize) -> Result<Rehearsal, RehearseError> {
     let names = enroll(&authority, &stage.0, agents)?;
     for (name, address) in &names {
         let identity = Identity::open(&stage.0.join("nodes").join(name.as_str()));
-        let node = Box::new(Memory::default().node());
+        let node = Box::new(MemoryDevice::default().node());
         let identity = identity.map_err(AgentError::from)?;
         let agent = Agent::open(identity, node, None, Terms::default())?;
         let listener = runtime.block_on(address.listen())?;
         runtime.spawn(serve(listener, agent, std::future::pending()));
     }
-    let fleet = Fleet::open(&stage.0, runtime.handle().clone())?;
+    let fleet = Agents::open(&stage.0, runtime.handle().clone())?;
     let began = Instant::now();
     let answers = fleet.statuses();
     let connect = began.elapsed();
@@ -121,7 +121,7 @@ fn enroll(
 
 /// Times from the first byte to the last acknowledgement, shortest first.
 fn start_jobs<'a>(
-    fleet: &Fleet,
+    fleet: &Agents,
     names: impl Iterator<Item = &'a Name> + Clone,
 ) -> Result<Vec<Duration>, RehearseError> {
     let mut times = Vec::new();

@@ -23,7 +23,7 @@ const OF_ZEBRA: &str = "no zebra ";
 
 /// What became of FRR.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Held {
+pub struct FrrHeld {
     /// Whether anything had to be said.
     pub changed: bool,
     /// Whether a daemon had forgotten all it held, as after a restart. zebra does not read again
@@ -33,7 +33,7 @@ pub struct Held {
 }
 
 /// Makes FRR hold this text and nothing else of what is compared.
-pub fn hold(folder: &Path, sent: &str) -> Result<Held, Trouble> {
+pub fn hold(folder: &Path, sent: &str) -> Result<FrrHeld, Trouble> {
     hold_instead(folder, sent, &observe::frr(folder)?, &mut |_| {})
 }
 
@@ -44,11 +44,11 @@ pub(crate) fn hold_instead(
     sent: &str,
     held: &str,
     step: &mut dyn FnMut(&str),
-) -> Result<Held, Trouble> {
+) -> Result<FrrHeld, Trouble> {
     // FRR takes other statements away with some (a neighbour's with its `remote-as`), so that what
     // it holds after a change is looked at again. More than two rounds were never seen.
     const ROUNDS: usize = 4;
-    let mut became = Held::default();
+    let mut became = FrrHeld::default();
     let mut left = differences(sent, held);
     for _ in 0..ROUNDS {
         if left.is_empty() {
@@ -99,14 +99,14 @@ impl Telling {
         folder: &Path,
         sent: &str,
         step: &mut dyn FnMut(&str),
-    ) -> Result<Held, Trouble> {
+    ) -> Result<FrrHeld, Trouble> {
         let held = match self.0.heard() {
             // It did not hold what it was presumed to, as after a restart.
             Err(VtyTrouble::Refused(_)) => observe::frr(folder)?,
             held => held?,
         };
         let became = hold_instead(folder, sent, &held, step)?;
-        Ok(Held { changed: true, ..became })
+        Ok(FrrHeld { changed: true, ..became })
     }
 }
 

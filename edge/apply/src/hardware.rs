@@ -35,7 +35,7 @@ impl Writes for Sysfs {
 
 /// What became of a function's driver.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Change {
+pub struct DriverChange {
     /// Which function.
     pub address: PciAddress,
     /// Its driver before.
@@ -103,7 +103,11 @@ pub enum Unbound {
 
 /// Makes every function that the text names have the driver that it says, or none. What is so
 /// already is not touched.
-pub fn hold(root: &Path, text: &str, kernel: &mut dyn Writes) -> Result<Vec<Change>, Unbound> {
+pub fn hold(
+    root: &Path,
+    text: &str,
+    kernel: &mut dyn Writes,
+) -> Result<Vec<DriverChange>, Unbound> {
     let wanted = Wanted::read(text)?;
     let found = wanted.look(root)?;
     let held = found.vfio();
@@ -177,13 +181,13 @@ impl Wanted {
 
     /// Functions whose driver is another one. An interface keeps the host's driver if it is to
     /// have none: only what a virtual machine has is taken from it.
-    fn changes(&self, found: &Hardware) -> Vec<Change> {
+    fn changes(&self, found: &Hardware) -> Vec<DriverChange> {
         let change = |(address, wanted): (&PciAddress, &Option<String>)| {
             let has = found.functions.get(address)?.driver.clone();
             let is_gpu = self.layout.gpus.contains(address);
             let is_free = wanted.is_none() && !is_gpu && has.as_deref() != Some("vfio-pci");
             let differs = has != *wanted && !is_free;
-            differs.then(|| Change { address: *address, from: has, to: wanted.clone() })
+            differs.then(|| DriverChange { address: *address, from: has, to: wanted.clone() })
         };
         self.drivers.iter().filter_map(change).collect()
     }

@@ -318,7 +318,7 @@ impl Linux {
         text: &str,
         held: Option<&str>,
         step: &mut dyn FnMut(&str),
-    ) -> Result<frr::Held, Box<dyn Error>> {
+    ) -> Result<frr::FrrHeld, Box<dyn Error>> {
         let folder = &self.place.frr;
         let became = match held {
             Some(held) => frr::hold_instead(folder, text, held, step),

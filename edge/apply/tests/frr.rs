@@ -9,14 +9,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::thread::sleep;
 use std::time::Duration;
 
-use apply::frr::{Held, Trouble, hold};
+use apply::frr::{FrrHeld, Trouble, hold};
 use daemons::Daemons;
 use model::Dialect;
 use observe::{Place, Vrfs};
 
-const CHANGED: Held = Held { changed: true, forgot: false };
-const UNCHANGED: Held = Held { changed: false, forgot: false };
-const REPAIRED: Held = Held { changed: true, forgot: true };
+const CHANGED: FrrHeld = FrrHeld { changed: true, forgot: false };
+const UNCHANGED: FrrHeld = FrrHeld { changed: false, forgot: false };
+const REPAIRED: FrrHeld = FrrHeld { changed: true, forgot: true };
 
 #[test]
 fn an_empty_frr_becomes_what_it_was_sent_and_is_not_touched_again() {
@@ -306,7 +306,7 @@ fn await_vni(daemons: &Daemons) {
 
 /// Sends the text: FRR becomes it in the way expected, then holds it, and a second time nothing
 /// is to be done.
-fn check(daemons: &Daemons, sent: &str, became: Held) {
+fn check(daemons: &Daemons, sent: &str, became: FrrHeld) {
     let folder = daemons.folder();
     let held = hold(folder, sent).unwrap_or_else(|trouble| panic!("{trouble}"));
     assert_eq!(differing(daemons, sent), Vec::<String>::new());

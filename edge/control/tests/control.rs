@@ -14,7 +14,7 @@ use intent::Source;
 use model::{DeviceId, Dialect, Generation, Name, Timestamp};
 use observe::{Held, Holds, Unreachable};
 use sim::Fabric;
-use store::{Folder, Memory, Store};
+use store::{Folder, MemoryStore, Store};
 
 use world::{FLEET, WHO, sources};
 
@@ -145,7 +145,7 @@ fn one_job_costs_messages_to_its_devices_and_little_log() {
 
 #[test]
 fn a_device_that_refuses_is_never_seen_to_hold_anything() {
-    let mut lost = Control::open(Memory::new(1), WHO.clone()).unwrap();
+    let mut lost = Control::open(MemoryStore::new(1), WHO.clone()).unwrap();
     let committed = take(&mut lost, &Request::put(&sources(&[TRAIN])));
     let mut fabric = Fabric::new(Arc::clone(&committed.draft.intent.fleet));
     send(&mut lost, &committed, &[], &mut fabric);
@@ -153,7 +153,7 @@ fn a_device_that_refuses_is_never_seen_to_hold_anything() {
     assert!(send(&mut lost, &committed, &[], &mut fabric).in_force());
 
     // The log is lost, and whoever begins anew knows nothing of generation 2.
-    let mut anew = Control::open(Memory::new(2), WHO.clone()).unwrap();
+    let mut anew = Control::open(MemoryStore::new(2), WHO.clone()).unwrap();
     let committed = take(&mut anew, &Request::put(&sources(&[TUNE])));
     let applied = send(&mut anew, &committed, &[], &mut fabric);
     assert!(!applied.in_force() && !applied.is_started);
@@ -167,7 +167,7 @@ fn a_device_that_refuses_is_never_seen_to_hold_anything() {
 
 #[test]
 fn nobody_starts_before_everybody_holds_and_then_all_do() {
-    let mut control = Control::open(Memory::new(1), WHO.clone()).unwrap();
+    let mut control = Control::open(MemoryStore::new(1), WHO.clone()).unwrap();
     let committed = take(&mut control, &Request::put(&sources(&[TRAIN])));
     let fabric = Fabric::new(Arc::clone(&committed.draft.intent.fleet));
     let mut devices = Counting { fabric, held: Vec::new(), started: 0 };
@@ -188,7 +188,7 @@ fn nobody_starts_before_everybody_holds_and_then_all_do() {
 
 #[test]
 fn a_dead_device_can_be_left_out_and_stays_due() {
-    let mut control = Control::open(Memory::new(1), WHO.clone()).unwrap();
+    let mut control = Control::open(MemoryStore::new(1), WHO.clone()).unwrap();
     let committed = take(&mut control, &Request::put(&sources(&[TRAIN])));
     let mut fabric = Fabric::new(Arc::clone(&committed.draft.intent.fleet));
     fabric.cut(committed.draft.device("leaf-2").unwrap());
@@ -200,10 +200,10 @@ fn a_dead_device_can_be_left_out_and_stays_due() {
 
 #[test]
 fn what_is_not_named_stays_and_taking_away_is_said() {
-    let mut control = Control::open(Memory::new(1), WHO.clone()).unwrap();
+    let mut control = Control::open(MemoryStore::new(1), WHO.clone()).unwrap();
     take(&mut control, &Request::put(&sources(&[TRAIN])));
     take(&mut control, &Request::put(&[Source { file: "tune.yaml", text: TUNE }]));
-    let jobs = |control: &Control<Memory>| -> Vec<String> {
+    let jobs = |control: &Control<MemoryStore>| -> Vec<String> {
         control.journal().state().ledger().jobs().keys().map(ToString::to_string).collect()
     };
     assert_eq!(jobs(&control), ["blue/tune", "red/train"]);
@@ -218,7 +218,7 @@ fn what_is_not_named_stays_and_taking_away_is_said() {
 
 #[test]
 fn a_refused_request_leaves_only_its_refusal() {
-    let mut control = Control::open(Memory::new(1), WHO.clone()).unwrap();
+    let mut control = Control::open(MemoryStore::new(1), WHO.clone()).unwrap();
     take(&mut control, &Request::put(&sources(&[TRAIN])));
     let before = control.journal().state().clone();
     let too_much = TUNE.replace("endpoints: [n2/0, n2/1]", "gpus: 640");
@@ -231,7 +231,7 @@ fn a_refused_request_leaves_only_its_refusal() {
 
 #[test]
 fn two_controllers_of_one_log_do_not_overwrite_each_other() {
-    let store = Memory::new(1);
+    let store = MemoryStore::new(1);
     let mut one = Control::open(store.again(), WHO.clone()).unwrap();
     take(&mut one, &Request::put(&sources(&[])));
     let mut other = Control::open(store.again(), WHO.clone()).unwrap();
@@ -247,7 +247,7 @@ fn two_controllers_of_one_log_do_not_overwrite_each_other() {
 
 #[test]
 fn what_was_asked_for_before_can_be_asked_for_again() {
-    let mut control = Control::open(Memory::new(1), WHO.clone()).unwrap();
+    let mut control = Control::open(MemoryStore::new(1), WHO.clone()).unwrap();
     take(&mut control, &Request::put(&sources(&[TRAIN])));
     let then = control.journal().at();
     let before = control.journal().in_force().unwrap().intent.jobs;

@@ -11,7 +11,7 @@ use apply::Terms;
 use control::{Control, Hurry, Journal, NoDraft, Request, Stopped, observed};
 use model::{Artifact, DeviceId, Part, PartText, Timestamp};
 use sim::Fabric;
-use store::{Fault, Memory};
+use store::{AppendFault, MemoryStore};
 
 use world::{Chance, JOBS, WHO, job, sources};
 
@@ -20,8 +20,8 @@ const STEPS_A_DAY: u32 = 8;
 
 struct Month {
     chance: Chance,
-    store: Memory,
-    control: Control<Memory>,
+    store: MemoryStore,
+    control: Control<MemoryStore>,
     fabric: Fabric,
     cut: BTreeSet<DeviceId>,
     now: Timestamp,
@@ -43,7 +43,7 @@ struct Counts {
 
 impl Month {
     fn begin(seed: u64) -> Self {
-        let store = Memory::new(seed);
+        let store = MemoryStore::new(seed);
         let mut control = Control::open(store.again(), WHO.clone()).unwrap();
         let request = Request::put(&sources(&[]));
         let committed = control.take(&request, Hurry::default(), Timestamp(1)).unwrap();
@@ -136,11 +136,11 @@ impl Month {
     /// One of the next appends fails, in one of three ways.
     fn crash(&mut self) {
         let fault = match self.chance.below(3) {
-            0 => Fault::Before,
-            1 => Fault::After,
-            _ => Fault::PowerLoss,
+            0 => AppendFault::Before,
+            1 => AppendFault::After,
+            _ => AppendFault::PowerLoss,
         };
-        self.counts.power_losses += u32::from(fault == Fault::PowerLoss);
+        self.counts.power_losses += u32::from(fault == AppendFault::PowerLoss);
         let after = u64::from(self.chance.below(3)) + 1;
         self.store.fail_at(self.store.appends() + after, fault);
     }

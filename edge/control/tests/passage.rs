@@ -12,7 +12,7 @@ use control::{Control, Draft, Hurry, Judgement, Observation, Passage, Request, o
 use intent::Source;
 use model::{Dialect, Name, Timestamp};
 use sim::Fabric;
-use store::Memory;
+use store::MemoryStore;
 
 use world::{WHO, sources};
 
@@ -35,14 +35,14 @@ spec: {tenant: blue, endpoints: [n2/0, n4/0]}
 
 /// A controller with one job in force, on devices whose leases end.
 struct Town {
-    control: Control<Memory>,
+    control: Control<MemoryStore>,
     fabric: Fabric,
     now: Timestamp,
 }
 
 impl Town {
     fn new() -> Self {
-        let mut control = Control::open(Memory::new(1), WHO.clone()).unwrap();
+        let mut control = Control::open(MemoryStore::new(1), WHO.clone()).unwrap();
         let now = Timestamp(MINUTE_MS);
         control.take(&Request::put(&sources(&[TRAIN])), Hurry::default(), now).unwrap();
         let fleet = control.journal().in_force().unwrap().intent.fleet;

@@ -12,7 +12,7 @@ use crate::kernel::{Kernel, map};
 
 /// A dropped frame.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Event {
+pub struct DropEvent {
     /// When, in the kernel's monotonic nanoseconds.
     pub time_ns: u64,
     /// Where.
@@ -47,7 +47,7 @@ impl Kernel {
 
 impl Events {
     /// The next event, if one is there.
-    pub fn take(&mut self) -> Option<Event> {
+    pub fn take(&mut self) -> Option<DropEvent> {
         loop {
             let item = self.0.next()?;
             if let Some(event) = decode(&item) {
@@ -74,11 +74,11 @@ impl AsFd for Events {
 }
 
 /// `struct event` of the program.
-fn decode(bytes: &[u8]) -> Option<Event> {
+fn decode(bytes: &[u8]) -> Option<DropEvent> {
     let u16_at = |at: usize| bytes.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes);
     let u32_at = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
     let seen = u32_at(16)? as usize;
-    Some(Event {
+    Some(DropEvent {
         time_ns: u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?),
         interface: u32_at(8)?,
         len: u32_at(12)?,

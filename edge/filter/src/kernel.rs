@@ -109,7 +109,7 @@ pub enum Mode {
 
 /// What the lease says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Gate {
+pub struct GateLease {
     /// Whether packets are judged by the policy; otherwise none of a tenant passes.
     pub open: bool,
     /// When the lease ends, in the kernel's monotonic nanoseconds.
@@ -232,12 +232,12 @@ impl Kernel {
     }
 
     /// What the lease says.
-    pub fn gate(&self) -> Result<Gate, Fault> {
+    pub fn gate(&self) -> Result<GateLease, Fault> {
         let grown = self.grown();
         let now = grown.as_ref().unwrap_or(self);
         let [until_ns, lapses, ..] = now.gate.get(&0, 0).map_err(map("gate"))?;
         let open = now.open.get(&0, 0).map_err(map("open"))? != 0;
-        Ok(Gate { open, until_ns, lapses })
+        Ok(GateLease { open, until_ns, lapses })
     }
 
     /// The bytes of the policy in force, as the kernel holds them.

@@ -14,7 +14,7 @@ use crate::sys::{self, About};
 
 impl Kernel {
     /// Where the programs of the filter under this folder stand, and where they stood.
-    pub fn links(place: &Path) -> Result<Vec<Link>, Fault> {
+    pub fn links(place: &Path) -> Result<Vec<PinnedLink>, Fault> {
         let mut programs: BTreeMap<String, Option<u32>> = BTreeMap::new();
         let mut links = Vec::new();
         for (hook, interface) in named(place)? {
@@ -24,7 +24,7 @@ impl Kernel {
                 None => *programs.entry(hook.clone()).or_insert(program_of(place, &hook)?),
             };
             let stands = stands(&path(place, &hook, interface), interface, program)?;
-            links.push(Link { hook, interface, stands });
+            links.push(PinnedLink { hook, interface, stands });
         }
         Ok(links)
     }
@@ -108,7 +108,7 @@ pub(crate) fn named(place: &Path) -> Result<Vec<(String, u32)>, Fault> {
 
 /// A link that has a name.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Link {
+pub struct PinnedLink {
     /// Where packets meet the program: `fabric`, `workload`, `local` or `queue`.
     pub hook: String,
     /// The interface's number.

@@ -22,11 +22,13 @@ use std::path::Path;
 
 use model::{PciAddress, PciLayout, Versions};
 
-pub use boards::{Account, Boards, Card, Cut, Fabric, Instance, Nobody, Nvlinks, Silence, Unsaid};
+pub use boards::{
+    Account, Boards, Card, Instance, MigCut, Nobody, NvlinkFabric, Nvlinks, Silence, Unsaid,
+};
 pub use document::Document;
 use files::Files;
 pub use files::Unread;
-pub use function::{Found, Kind};
+pub use function::{Kind, PciFunction};
 pub use nvml::Nvml;
 
 /// What a node has.
@@ -34,7 +36,7 @@ pub use nvml::Nvml;
 pub struct Hardware {
     /// GPUs, interfaces, their virtual functions, and what else stands in a group with them; by
     /// address.
-    pub functions: BTreeMap<PciAddress, Found>,
+    pub functions: BTreeMap<PciAddress, PciFunction>,
     /// Bridges that let functions below them reach each other past the IOMMU, and those functions.
     pub beneath: BTreeMap<PciAddress, BTreeSet<PciAddress>>,
     /// Which function has which number: GPUs in the order of module ids, interfaces in theirs.
@@ -139,11 +141,11 @@ pub fn hardware(root: &Path, boards: &dyn Boards, known: &Known) -> Result<Hardw
 
 /// Only NVIDIA's boards have anything to tell.
 fn account(
-    functions: &BTreeMap<PciAddress, Found>,
+    functions: &BTreeMap<PciAddress, PciFunction>,
     boards: &dyn Boards,
     known: &Known,
 ) -> Result<Account, Silence> {
-    let is_theirs = |function: &Found| function.is_gpu(known) && function.is_of_nvidia();
+    let is_theirs = |function: &PciFunction| function.is_gpu(known) && function.is_of_nvidia();
     match functions.values().any(is_theirs) {
         true => boards.ask(),
         false => Err(Silence::Absent("there is no GPU of NVIDIA".to_owned())),

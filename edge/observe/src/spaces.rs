@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use filter::{Kernel, Link};
+use filter::{Kernel, PinnedLink};
 use model::numbering::tenant_of_vrf;
 use nix::sys::statfs::{FsType, fstatfs};
 use wire::Tables;
@@ -133,9 +133,11 @@ impl Spaces {
 
     /// Where the packet program stands. Where interfaces of several namespaces have the number that
     /// a link tells, each is asked.
-    fn standing(&self, links: Vec<Link>, found: &Found) -> Result<BTreeSet<Stand>, Trouble> {
+    fn standing(&self, links: Vec<PinnedLink>, found: &Found) -> Result<BTreeSet<Stand>, Trouble> {
         let mut standing = BTreeSet::new();
-        for Link { hook, interface: index, .. } in links.into_iter().filter(|link| link.stands) {
+        for PinnedLink { hook, interface: index, .. } in
+            links.into_iter().filter(|link| link.stands)
+        {
             for (vrf, name) in found.numbered(index) {
                 let is_alone = !found.is_shared(index);
                 if is_alone || self.stands_in(vrf, &hook, name)? {

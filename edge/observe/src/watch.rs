@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
-use filter::{Kernel, Link};
+use filter::{Kernel, PinnedLink};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::seen::Seen;
@@ -39,7 +39,7 @@ pub struct Watch {
 /// What has to be asked for.
 #[derive(Default, Eq, PartialEq)]
 struct Polled {
-    links: Vec<Link>,
+    links: Vec<PinnedLink>,
     policy: Option<Vec<u8>>,
     /// A daemon that does not answer is a change, when it begins and when it ends.
     frr: Option<String>,

@@ -13,12 +13,12 @@ use crate::steps;
 
 /// Devices whose texts are files that can be read and edited: `leaf-1/nxos`, and beside them
 /// `leaf-1/standing`. To send frames through them, see [`crate::Fabric::copy_of`].
-pub struct Folder {
+pub struct DeviceFolder {
     fleet: Arc<Fleet>,
     path: PathBuf,
 }
 
-impl Folder {
+impl DeviceFolder {
     /// Devices that hold what stands in this folder. It is made when the first text is held.
     #[must_use]
     pub fn new(fleet: Arc<Fleet>, path: PathBuf) -> Self {
@@ -136,7 +136,7 @@ impl Folder {
     }
 }
 
-impl Holds for Folder {
+impl Holds for DeviceFolder {
     fn held(&self, device: DeviceId, dialect: Dialect) -> Result<Option<Held>, Unreachable> {
         let held = || {
             let Some(text) = read_if_there(&self.file(device, dialect))? else { return Ok(None) };
@@ -148,7 +148,7 @@ impl Holds for Folder {
     }
 }
 
-impl Devices for Folder {
+impl Devices for DeviceFolder {
     fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
         self.receipts(orders, |order| self.take(order, terms))
     }

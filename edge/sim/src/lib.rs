@@ -22,7 +22,7 @@ mod tree;
 mod walk;
 
 pub use fabric::Fabric;
-pub use folder::Folder;
+pub use folder::DeviceFolder;
 pub use memory::Memories;
 pub use oracle::{Pair, Passing};
-pub use walk::{Delivery, Frame, Talk, To, Way};
+pub use walk::{Delivery, SentFrame, Talk, To, Way};

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use wire::Vni;
 
 use crate::policy::Policy;
-use crate::walk::Frame;
+use crate::walk::SentFrame;
 use crate::{frr, linux, nxos, table};
 
 /// A device as it behaves. Which words brought it there is forgotten.
@@ -161,7 +161,7 @@ impl Machine {
     }
 
     /// P2: whether a frame with this source may enter here.
-    pub(crate) fn admits(&self, port: Port, domain: &SmolStr, from: &Frame) -> bool {
+    pub(crate) fn admits(&self, port: Port, domain: &SmolStr, from: &SentFrame) -> bool {
         let guarded = self.ports.get(&port).is_some_and(|jack| jack.guarded);
         let guarded = guarded && self.kept.contains(domain);
         let bound = || self.ports_bound(from.source, domain).any(|bound| bound == port);

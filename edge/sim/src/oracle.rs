@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use model::{DeviceId, Port, Protocol, Service};
 use wire::Mac;
 
-use crate::{Fabric, Frame, Talk, To};
+use crate::{Fabric, SentFrame, Talk, To};
 
 /// One direction between two ports.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -69,7 +69,7 @@ impl Fabric {
         let sources = self.bound(from).into_iter();
         let mut frames = sources.flat_map(|source| {
             let addresses = self.bound(to).into_iter();
-            addresses.map(move |address| Frame { source, mac, to: To::Unicast(address, talk) })
+            addresses.map(move |address| SentFrame { source, mac, to: To::Unicast(address, talk) })
         });
         frames.any(|frame| {
             let mut out = self.send(from, &frame).into_iter();
@@ -94,7 +94,7 @@ impl Fabric {
         let mut met: BTreeMap<_, Passing> = BTreeMap::new();
         for &from in &wanted {
             let (mut sources, mac) = senders(from);
-            let frame = |source, to| Frame { source, mac, to };
+            let frame = |source, to| SentFrame { source, mac, to };
             sources.retain(|&source| self.entered(from, &frame(source, To::Flood)).is_some());
             for source in sources {
                 for &(to, meaning) in &attempts {

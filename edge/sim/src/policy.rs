@@ -8,7 +8,7 @@ use model::{Port, Service};
 use smol_str::SmolStr;
 use wire::{Mac, Tag, Vni};
 
-use crate::walk::{Frame, Talk, To};
+use crate::walk::{SentFrame, Talk, To};
 
 /// What judges the device's frames.
 pub(crate) enum Policy {
@@ -94,7 +94,7 @@ impl Default for Policy {
 
 impl Policy {
     /// P2, the part that a table decides.
-    pub(crate) fn admits(&self, port: Port, frame: &Frame) -> bool {
+    pub(crate) fn admits(&self, port: Port, frame: &SentFrame) -> bool {
         match self {
             Self::Groups(_) => true,
             Self::Program(program) => {
@@ -104,7 +104,12 @@ impl Policy {
     }
 
     /// P3. Where a text says two things of one address, each is possible.
-    pub(crate) fn stamps(&self, port: Port, vrf: Option<&SmolStr>, frame: &Frame) -> Vec<Stamp> {
+    pub(crate) fn stamps(
+        &self,
+        port: Port,
+        vrf: Option<&SmolStr>,
+        frame: &SentFrame,
+    ) -> Vec<Stamp> {
         let mut stamps: Vec<Stamp> = match self {
             Self::Groups(groups) => {
                 let tags = vrf.map(|vrf| groups.tags(vrf, frame.source)).unwrap_or_default();
@@ -278,8 +283,8 @@ impl Program {
     }
 
     /// The lines by which the frame may come from this port.
-    fn endpoints_at(&self, port: Port, frame: &Frame) -> impl Iterator<Item = &Endpoint> {
-        let Frame { source, mac, .. } = *frame;
+    fn endpoints_at(&self, port: Port, frame: &SentFrame) -> impl Iterator<Item = &Endpoint> {
+        let SentFrame { source, mac, .. } = *frame;
         let endpoints = self.endpoints.get(&port).into_iter().flatten();
         endpoints.filter(move |endpoint| {
             endpoint.address == source && mac.is_none_or(|mac| mac == endpoint.mac)

@@ -13,7 +13,7 @@ use crate::policy::{Arriving, Came, Stamp};
 
 /// What an endpoint sends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Frame {
+pub struct SentFrame {
     /// The address it says it comes from.
     pub source: Ipv4Addr,
     /// The Ethernet address it says it comes from; none is whichever the device wants to see.
@@ -84,7 +84,7 @@ impl Fabric {
     /// Sends a frame into a port and tells where it leaves the fabric, in order and each place
     /// once. Where a text leaves two outcomes possible, both happen.
     #[must_use]
-    pub fn send(&self, from: (DeviceId, Port), frame: &Frame) -> Vec<Delivery> {
+    pub fn send(&self, from: (DeviceId, Port), frame: &SentFrame) -> Vec<Delivery> {
         let (device, port) = from;
         let Some((machine, name)) = self.entered(from, frame) else {
             return Vec::new();
@@ -110,7 +110,7 @@ impl Fabric {
     pub(crate) fn entered(
         &self,
         (device, port): (DeviceId, Port),
-        frame: &Frame,
+        frame: &SentFrame,
     ) -> Option<(&Machine, &SmolStr)> {
         let machine = self.machine(device)?;
         let domain = machine.domain_of(port)?;
@@ -248,7 +248,7 @@ struct Sender<'a> {
     name: &'a SmolStr,
     domain: &'a Domain,
     stamp: Stamp,
-    frame: Frame,
+    frame: SentFrame,
 }
 
 impl Sender<'_> {

@@ -8,7 +8,7 @@
 //! A log is a folder ([`Folder`]): one file of JSON lines, one record a line, and beside it the
 //! content that records speak of by digest. Every line carries its number, how many lines of its
 //! batch are still to come, and SHA-256 over itself and the sum of the line before. A batch is
-//! there as a whole or not at all. [`Memory`] is the same without a disk, for simulation.
+//! there as a whole or not at all. [`MemoryStore`] is the same without a disk, for simulation.
 
 mod before;
 mod carry;
@@ -33,7 +33,7 @@ pub use check::{Missing, Report, check};
 pub use disk::Written;
 pub use error::{AppendError, Damage, Foreign, ReadError, Unfit};
 pub use folder::{Folder, Torn};
-pub use memory::{Fault, Memory};
+pub use memory::{AppendFault, MemoryStore};
 pub use repair::{Repair, RepairError, Repaired, repair};
 pub use salt::Kept;
 

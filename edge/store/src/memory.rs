@@ -14,7 +14,7 @@ use crate::{AppendError, Batch, Beginning, Entry, FORMAT, Kept, ReadError, Revis
 /// A log without a disk: the same answers and the same salts every time, and as many failures as
 /// somebody asks for.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryStore {
     held: Arc<Mutex<Held>>,
     salts: Arc<Salts>,
     /// The end of what this one wrote last.
@@ -24,7 +24,7 @@ pub struct Memory {
 
 /// How an append fails.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Fault {
+pub enum AppendFault {
     /// The process ends before anything of the batch is there.
     Before,
     /// The process ends when the batch is there, and before it was told so.
@@ -44,10 +44,10 @@ struct Held {
     /// What stands beside the log and is lost with the power.
     passing: Vec<Digest>,
     appends: u64,
-    faults: BTreeMap<u64, Fault>,
+    faults: BTreeMap<u64, AppendFault>,
 }
 
-impl Memory {
+impl MemoryStore {
     /// An empty one. The same seed gives the same salts and the same installation.
     #[must_use]
     pub fn new(seed: u64) -> Self {
@@ -81,8 +81,8 @@ impl Memory {
         self.held().appends
     }
 
-    /// Lets an append fail, counted from 1 as [`Memory::appends`] counts them.
-    pub fn fail_at(&self, append: u64, fault: Fault) {
+    /// Lets an append fail, counted from 1 as [`MemoryStore::appends`] counts them.
+    pub fn fail_at(&self, append: u64, fault: AppendFault) {
         self.held().faults.insert(append, fault);
     }
 
@@ -96,7 +96,7 @@ impl Memory {
     }
 }
 
-impl Store for Memory {
+impl Store for MemoryStore {
     fn began(&self) -> Result<Option<Beginning>, ReadError> {
         Ok(self.held().end.beginning.clone())
     }
@@ -134,9 +134,9 @@ impl Store for Memory {
         let number = held.appends;
         let fault = held.faults.remove(&number);
         match fault {
-            Some(Fault::PowerLoss) => held.lose_power(),
-            Some(Fault::Before) => {}
-            Some(Fault::After) | None => held.add(&batch, begun, &end, is_durable),
+            Some(AppendFault::PowerLoss) => held.lose_power(),
+            Some(AppendFault::Before) => {}
+            Some(AppendFault::After) | None => held.add(&batch, begun, &end, is_durable),
         }
         self.failed = fault.is_some();
         if self.failed {

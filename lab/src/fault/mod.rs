@@ -86,7 +86,7 @@ faults! {
 
 /// What was broken, where, and by which steps.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Broken {
+pub struct Breakage {
     /// What.
     pub fault: Fault,
     /// The device.
@@ -105,14 +105,14 @@ impl Lab {
     ///
     /// # Errors
     /// If there is no such device, it has nobody who could be hurt, or a step fails.
-    pub fn break_(&self, fault: Fault, device: Option<&str>) -> Result<Broken, Trouble> {
+    pub fn break_(&self, fault: Fault, device: Option<&str>) -> Result<Breakage, Trouble> {
         let scene = steps::Scene::of(self, device)?;
         let steps = scene.steps(fault)?;
         for step in &steps {
             step.take(self)?;
         }
         let steps = steps.iter().map(ToString::to_string).collect();
-        Ok(Broken { fault, device: scene.device().to_owned(), steps })
+        Ok(Breakage { fault, device: scene.device().to_owned(), steps })
     }
 }
 

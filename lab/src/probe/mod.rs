@@ -119,7 +119,7 @@ impl Lab {
     pub fn explain(&self, seen: &mut [Seen]) -> Result<(), Trouble> {
         let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
         let handle = runtime.handle().clone();
-        let agents = agent::Fleet::open(&self.authority(), handle).map_err(failed)?;
+        let agents = agent::Agents::open(&self.authority(), handle).map_err(failed)?;
         let silent: Vec<&mut Seen> = seen.iter_mut().filter(|seen| !seen.arrived).collect();
         let probes: Vec<Probe> = silent.iter().map(|seen| seen.probe.clone()).collect();
         let told = self.crowd().survey(&agents, &probes, &mut |_| {}).map_err(failed)?;

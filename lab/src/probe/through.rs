@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agent::{Ask, Family, Fate, Fleet, SurveyError};
+use agent::{Agents, Family, Fate, ProbeRequest, SurveyError};
 use model::Name;
 
 use super::{Crowd, DroppedAt, Probe, Seen};
@@ -21,7 +21,7 @@ impl Crowd {
     /// If an agent takes no part.
     pub fn survey(
         &self,
-        agents: &Fleet,
+        agents: &Agents,
         probes: &[Probe],
         progress: &mut dyn FnMut(usize),
     ) -> Result<Vec<Seen>, SurveyError> {
@@ -58,9 +58,9 @@ impl Crowd {
         probe: &Probe,
         asker: u16,
         answers: bool,
-    ) -> Option<(Name, Ask)> {
+    ) -> Option<(Name, ProbeRequest)> {
         let (tenant, _) = wire::ipv4_of(to.twin)?;
-        let ask = Ask {
+        let ask = ProbeRequest {
             port: from.port.clone(),
             to: to.address,
             tenant,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use control::{Journal, Request};
 use model::{Artifact, Dialect};
-use store::Memory;
+use store::MemoryStore;
 
 use super::Stage;
 use crate::demo::HALL;
@@ -21,7 +21,7 @@ impl Stage<'_> {
              drivers, NVLink partitions, device lists, machines, the InfiniBand subnet, Slurm and \
              Kubernetes. Each may be right for itself; they are judged together.",
         )?;
-        let journal = Journal::open(Memory::new(0))?;
+        let journal = Journal::open(MemoryStore::new(0))?;
         let draft = journal.draft(&Request::put(&HALL)).map_err(Stop::no_draft)?;
         let plan = &draft.next.plan;
         let mut artifacts = render::all(plan);

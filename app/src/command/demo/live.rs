@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::Write as _;
 
-use filter::Event;
+use filter::DropEvent;
 use model::{DeviceId, Dialect};
 use plan::{JobNet, Seat};
 
@@ -153,7 +153,7 @@ impl Stage<'_> {
         let mut told = Vec::new();
         table.write(&mut told)?;
         writeln!(told, "  In the kernel's own words:")?;
-        for (Event { hook, reason, bytes, .. }, interface) in &drops {
+        for (DropEvent { hook, reason, bytes, .. }, interface) in &drops {
             let flow = wire::flow(*hook, bytes);
             writeln!(told, "  {NAME}{interface}{NAME:#} {BAD}{reason}{BAD:#}: {flow}")?;
         }

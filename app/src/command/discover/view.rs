@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Dialect, Name, PciAddress};
-use observe::hardware::{Card, Caution, Cut, Fabric, Found, Hardware, Kind, Note};
+use observe::hardware::{Card, Caution, Hardware, Kind, MigCut, Note, NvlinkFabric, PciFunction};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -86,7 +86,7 @@ impl<'a> FunctionView<'a> {
         functions.map(|(address, function)| Self::of(node, *address, function)).collect()
     }
 
-    fn of(node: &'a Hardware, address: PciAddress, function: &'a Found) -> Self {
+    fn of(node: &'a Hardware, address: PciAddress, function: &'a PciFunction) -> Self {
         let (is, number) = match function.kind {
             Some(Kind::Gpu(gpu)) => ("gpu", node.order_is_known.then_some(gpu + 1)),
             Some(Kind::Nic(nic)) => ("nic", Some(nic)),
@@ -124,7 +124,7 @@ impl<'a> BoardView<'a> {
 }
 
 impl MigView {
-    fn of(node: &Hardware, gpu: u16, cut: &Cut) -> Self {
+    fn of(node: &Hardware, gpu: u16, cut: &MigCut) -> Self {
         let instances = cut.instances.iter().map(|instance| InstanceView {
             id: instance.id,
             profile: node.profile(gpu, instance),
@@ -136,13 +136,13 @@ impl MigView {
 }
 
 impl<'a> FabricView<'a> {
-    fn of(fabric: &'a Fabric) -> Self {
+    fn of(fabric: &'a NvlinkFabric) -> Self {
         let outside = |is| Self { is, cluster: None, clique: None };
         match fabric {
-            Fabric::NotStarted => outside("not-started"),
-            Fabric::Joining => outside("joining"),
-            Fabric::Failed(..) => outside("failed"),
-            Fabric::Joined { cluster, clique } => {
+            NvlinkFabric::NotStarted => outside("not-started"),
+            NvlinkFabric::Joining => outside("joining"),
+            NvlinkFabric::Failed(..) => outside("failed"),
+            NvlinkFabric::Joined { cluster, clique } => {
                 Self { is: "joined", cluster: Some(cluster), clique: Some(*clique) }
             }
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use filter::pcap::{self, Captured};
-use filter::{Event, Events};
+use filter::{DropEvent, Events};
 use model::JobName;
 use serde::Serialize;
 use wire::Reason;
@@ -112,7 +112,7 @@ impl Drops {
     }
 
     /// All that are there now and were asked for.
-    fn wanted(&self, tag: Option<u16>, events: &mut Events) -> Vec<Event> {
+    fn wanted(&self, tag: Option<u16>, events: &mut Events) -> Vec<DropEvent> {
         let all = std::iter::from_fn(|| events.take());
         all.filter(|event| {
             let reason = self.reason.is_empty() || self.reason.contains(&event.reason);
@@ -170,7 +170,7 @@ struct DropView {
 }
 
 impl Teller<'_> {
-    fn tell(&mut self, event: &Event) -> io::Result<()> {
+    fn tell(&mut self, event: &DropEvent) -> io::Result<()> {
         let unix_ns = self.clock.unix_ns(event.time_ns);
         if let Some(capture) = &mut self.capture {
             let (len, bytes) = (event.len, event.bytes.clone());
@@ -193,7 +193,7 @@ impl Teller<'_> {
     }
 
     /// Whoever follows sees each at once.
-    fn tell_all(&mut self, events: &[Event]) -> io::Result<()> {
+    fn tell_all(&mut self, events: &[DropEvent]) -> io::Result<()> {
         events.iter().try_for_each(|event| self.tell(event))?;
         if let Some(capture) = &mut self.capture {
             capture.flush()?;
@@ -203,7 +203,12 @@ impl Teller<'_> {
 }
 
 /// `13:04:05.123456  workload swp1  other-job  red/train > 18  10.1.0.4 > 10.1.0.11 icmp type 8`.
-fn write_line(out: &mut dyn Write, names: &Known, event: &Event, unix_ns: u64) -> io::Result<()> {
+fn write_line(
+    out: &mut dyn Write,
+    names: &Known,
+    event: &DropEvent,
+    unix_ns: u64,
+) -> io::Result<()> {
     let time = of_day(unix_ns);
     let (hook, reason, interface) = (event.hook, event.reason, name_of(event.interface));
     let [source, destination] = [event.source, event.destination].map(|tag| names.job_or_tag(tag));
@@ -220,7 +225,7 @@ fn write_line(out: &mut dyn Write, names: &Known, event: &Event, unix_ns: u64) -
 }
 
 impl DropView {
-    fn of(event: &Event, names: &Known, unix_ns: u64) -> Self {
+    fn of(event: &DropEvent, names: &Known, unix_ns: u64) -> Self {
         Self {
             time: of_day(unix_ns),
             unix_ns,

@@ -81,7 +81,7 @@ impl Status {
 
 impl View {
     fn of(lab: &lab::Lab) -> Result<Self, Stop> {
-        let statuses = agent::Fleet::open(&lab.authority(), crate::runtime::handle()?)?.statuses();
+        let statuses = agent::Agents::open(&lab.authority(), crate::runtime::handle()?)?.statuses();
         let said = statuses.iter().map(|(name, status)| {
             let until = |status: &agent::Status| Some(Timestamp(status.lease_until_ms));
             let said = status.as_ref().map(|status| (status.gate, until(status)));

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Frame, sum};
+use super::{ForgedFrame, sum};
 use crate::headers::{ROCE_PORT, ethertype};
 use crate::ip::protocol;
 use crate::{Bth, Mac};
@@ -23,7 +23,7 @@ pub const ACK: u8 = 0x10;
 ///
 /// Payloads of a wanted length are filled with the bytes 0, 1, 2 and so on.
 #[derive(Clone, Debug)]
-pub struct Packet {
+pub struct ForgedPacket {
     source: IpAddr,
     destination: IpAddr,
     protocol: u8,
@@ -32,7 +32,7 @@ pub struct Packet {
     payload: Vec<u8>,
 }
 
-impl Packet {
+impl ForgedPacket {
     /// Any payload.
     #[must_use]
     pub fn new(
@@ -227,10 +227,10 @@ impl Packet {
 
     /// The packet in a frame.
     #[must_use]
-    pub fn ethernet(self, source: Mac, destination: Mac) -> Frame {
+    pub fn ethernet(self, source: Mac, destination: Mac) -> ForgedFrame {
         let is_v4 = self.source.is_ipv4();
         let ethertype = if is_v4 { ethertype::IPV4 } else { ethertype::IPV6 };
-        Frame::ethertype(source, destination, ethertype, self.encode())
+        ForgedFrame::ethertype(source, destination, ethertype, self.encode())
     }
 
     /// The bytes from the IP header on. Of a payload that is longer than a length can say, the

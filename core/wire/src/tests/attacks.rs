@@ -6,7 +6,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use expect_test::expect;
 
 use super::world::*;
-use crate::forge::{ACK, Frame, Packet, SYN, at};
+use crate::forge::{ACK, ForgedFrame, ForgedPacket, SYN, at};
 use crate::ipv6_of;
 
 #[test]
@@ -48,10 +48,10 @@ fn a_vlan_tag_opens_no_way_for_a_workload_and_two_are_skipped_on_an_uplink() {
 #[test]
 fn a_tunnel_from_a_workload_or_in_a_tunnel_is_refused() {
     let geneve = vec![0, 0, 0x65, 0x58, 0, 0, 1, 0];
-    let packet = || Packet::udp(HERE, PEER, 1, 2, 8);
+    let packet = || ForgedPacket::udp(HERE, PEER, 1, 2, 8);
     check(
         &[
-            Sight::workload(between(HERE, PEER, Packet::udp(HERE, PEER, 49152, 4789, 64))),
+            Sight::workload(between(HERE, PEER, ForgedPacket::udp(HERE, PEER, 49152, 4789, 64))),
             Sight::workload(udp(HERE, OFFERS, 8472)),
             Sight::workload(udp(HERE, PEER, 80).tunnel(HERE, PEER, 6081, geneve)),
             Sight::workload(between(HERE, PEER, packet().inside(HERE, PEER, 4))),
@@ -91,9 +91,9 @@ fn a_tunnel_from_a_workload_or_in_a_tunnel_is_refused() {
 
 #[test]
 fn a_fragment_never_carries_a_service_between_jobs_and_none_can_overwrite_a_header() {
-    let packet = || Packet::tcp(HERE, OFFERS, 40000, 2049, SYN, 64);
-    let peer = || Packet::tcp(HERE, PEER, 40000, 2049, SYN, 64);
-    let send = |packet: Packet| Sight::workload(between(HERE, PEER, packet));
+    let packet = || ForgedPacket::tcp(HERE, OFFERS, 40000, 2049, SYN, 64);
+    let peer = || ForgedPacket::tcp(HERE, PEER, 40000, 2049, SYN, 64);
+    let send = |packet: ForgedPacket| Sight::workload(between(HERE, PEER, packet));
     let (first, last) = peer().fragments(40);
     let (foreign_first, foreign_last) = packet().fragments(40);
     check(
@@ -112,7 +112,7 @@ fn a_fragment_never_carries_a_service_between_jobs_and_none_can_overwrite_a_head
             send(peer().fragment(24, false)),
             // RoCEv2 is not taken apart.
             send(roce(HERE, PEER, 17, 0xffff).fragments(32).0),
-            send(Packet::echo(HERE, PEER, 32).fragments(0).0),
+            send(ForgedPacket::echo(HERE, PEER, 32).fragments(0).0),
             Sight::fabric(tunnelled(udp(PEER, HERE, 80)).with(at::IP + 6, 0x20)),
             Sight::fabric(tunnelled(udp(PEER, HERE, 80)).with(at::IP + 7, 9)),
         ],
@@ -152,7 +152,7 @@ fn a_fragment_never_carries_a_service_between_jobs_and_none_can_overwrite_a_head
 #[test]
 fn ipv6_extension_headers_and_fragments_hide_nothing() {
     let send = |next| {
-        let packet = Packet::udp(six(HERE), six(PEER), 1, 2, 64).protocol(next);
+        let packet = ForgedPacket::udp(six(HERE), six(PEER), 1, 2, 64).protocol(next);
         Sight::workload(between(HERE, PEER, packet))
     };
     let all = [17, 0, 43, 44, 50, 51, 60, 135, 139, 140, 59, 1, 41].map(send);
@@ -192,10 +192,10 @@ fn ipv6_extension_headers_and_fragments_hide_nothing() {
 #[test]
 fn ipv6_addresses_under_another_tenants_number_are_never_of_the_job() {
     let send = |source: Ipv6Addr, destination: Ipv6Addr| {
-        Sight::workload(between(HERE, PEER, Packet::udp(source, destination, 1, 2, 8)))
+        Sight::workload(between(HERE, PEER, ForgedPacket::udp(source, destination, 1, 2, 8)))
     };
     let tunnel = |source, destination| {
-        let packet = Packet::udp(six(PEER), six(HERE), 1, 2, 8);
+        let packet = ForgedPacket::udp(six(PEER), six(HERE), 1, 2, 8);
         Sight::fabric(between(PEER, HERE, packet).vxlan(source, destination, VNI, 1001))
     };
     check(
@@ -309,7 +309,7 @@ fn lengths_that_lie_are_named() {
             Sight::workload(frame().cut(13)),
             Sight::fabric(tunnel().with_u16(at::TRANSPORT + 4, 60)),
             Sight::fabric(tunnel().with_u16(at::IP + 2, 27)),
-            Sight::fabric(Frame::cut(udp(PEER, HERE, 80), 13).vxlan(FAR, OWN, VNI, 1001)),
+            Sight::fabric(ForgedFrame::cut(udp(PEER, HERE, 80), 13).vxlan(FAR, OWN, VNI, 1001)),
             // The inner packet reaches beyond what the outer one carries, into padding.
             Sight::fabric(tunnelled(udp(PEER, HERE, 80).cut(57)).padded(200)),
         ],

@@ -3,7 +3,7 @@
 use expect_test::expect;
 
 use super::world::*;
-use crate::forge::{ACK, Packet, at};
+use crate::forge::{ACK, ForgedPacket, at};
 use crate::layout;
 
 #[test]
@@ -74,14 +74,14 @@ fn a_policy_that_contradicts_itself_lets_nothing_pass() {
 
 #[test]
 fn without_a_policy_only_the_underlay_passes() {
-    let bgp = between(FAR, OWN, Packet::tcp(FAR, OWN, 179, 40000, ACK, 0));
-    let agent = between(FAR, OWN, Packet::udp(FAR, OWN, 50000, 4000, 8));
+    let bgp = between(FAR, OWN, ForgedPacket::tcp(FAR, OWN, 179, 40000, ACK, 0));
+    let agent = between(FAR, OWN, ForgedPacket::udp(FAR, OWN, 50000, 4000, 8));
     check(
         &[
             Sight::fabric(bgp.clone()).closed(),
             Sight::fabric(bgp).policy_byte(0, 0),
             Sight::fabric(agent).closed(),
-            Sight::fabric(between(FAR, OWN, Packet::echo(FAR, OWN, 8))).closed(),
+            Sight::fabric(between(FAR, OWN, ForgedPacket::echo(FAR, OWN, 8))).closed(),
             Sight::fabric(tunnelled(udp(PEER, HERE, 80))).closed(),
             Sight::fabric(tunnelled(udp(PEER, HERE, 80))).policy_byte(0, 0),
             // A header that cannot be is refused for that, policy or not.

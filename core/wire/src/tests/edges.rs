@@ -9,7 +9,7 @@ use core::ops::RangeInclusive;
 use expect_test::{Expect, expect};
 
 use super::world::*;
-use crate::forge::{ACK, Arp, Frame, Packet, at};
+use crate::forge::{ACK, ForgedArp, ForgedFrame, ForgedPacket, at};
 use crate::{Mac, Reason, ipv6_of};
 
 const ALL: RangeInclusive<u16> = 0..=u16::MAX;
@@ -50,7 +50,7 @@ fn workload(at: usize, value: &[u8]) -> Sight {
 }
 
 fn workload_six(at: usize, value: &[u8]) -> Sight {
-    let packet = Packet::udp(six(HERE), six(PEER), 1, 2, 64);
+    let packet = ForgedPacket::udp(six(HERE), six(PEER), 1, 2, 64);
     set(Sight::workload(between(HERE, PEER, packet)), at, value)
 }
 
@@ -77,7 +77,7 @@ fn word(value: u16) -> [u8; 2] {
     value.to_be_bytes()
 }
 
-fn send(packet: Packet) -> Sight {
+fn send(packet: ForgedPacket) -> Sight {
     Sight::workload(between(HERE, PEER, packet))
 }
 
@@ -147,7 +147,7 @@ fn fragment_flags_and_offsets() {
 
 #[test]
 fn ports() {
-    let outer = |port| Sight::fabric(between(FAR, OWN, Packet::udp(FAR, OWN, 1, port, 16)));
+    let outer = |port| Sight::fabric(between(FAR, OWN, ForgedPacket::udp(FAR, OWN, 1, port, 16)));
     check(
         &[
             sweep("workload", ALL, |port| Sight::workload(udp(HERE, PEER, port))),
@@ -162,13 +162,13 @@ fn ports() {
 
 #[test]
 fn transports_that_are_too_short() {
-    let short = |packet: Packet, len: u16, more: bool| {
+    let short = |packet: ForgedPacket, len: u16, more: bool| {
         let payload = packet.payload()[..len.into()].to_vec();
-        send(Packet::new(HERE, PEER, packet.encode()[9], payload).fragment(0, more))
+        send(ForgedPacket::new(HERE, PEER, packet.encode()[9], payload).fragment(0, more))
     };
-    let tcp = || Packet::tcp(HERE, PEER, 1, 2, ACK, 20);
-    let echo = || Packet::echo(HERE, PEER, 32);
-    let udp = |len: u16| Packet::udp(HERE, PEER, 1, 2, usize::from(len).saturating_sub(8));
+    let tcp = || ForgedPacket::tcp(HERE, PEER, 1, 2, ACK, 20);
+    let echo = || ForgedPacket::echo(HERE, PEER, 32);
+    let udp = |len: u16| ForgedPacket::udp(HERE, PEER, 1, 2, usize::from(len).saturating_sub(8));
     check(
         &[
             sweep("TCP", 0..=30, |len| short(tcp(), len, false)),
@@ -192,7 +192,7 @@ fn transports_that_are_too_short() {
 #[test]
 fn lengths_that_are_said() {
     let first = |length| {
-        let packet = Packet::udp(HERE, PEER, 1, 2, 16).fragment(0, true);
+        let packet = ForgedPacket::udp(HERE, PEER, 1, 2, 16).fragment(0, true);
         set(send(packet), at::TRANSPORT + 4, &word(length))
     };
     check(
@@ -218,8 +218,9 @@ fn lengths_that_are_said() {
 #[test]
 fn what_is_in_a_tunnel_and_too_short() {
     let inner = |len: u16| Sight::fabric(tunnelled(udp(PEER, HERE, 80).cut(len.into())));
-    let outer =
-        |len: u16| Sight::fabric(between(FAR, OWN, Packet::udp(FAR, OWN, 1, 4789, len.into())));
+    let outer = |len: u16| {
+        Sight::fabric(between(FAR, OWN, ForgedPacket::udp(FAR, OWN, 1, 4789, len.into())))
+    };
     check(
         &[sweep("frame", 0..=58, inner), sweep("datagram", 0..=30, outer)],
         &expect![[r#"
@@ -234,7 +235,7 @@ fn roce_headers() {
     let sound = || send(roce(HERE, PEER, 17, 0xffff));
     // The header and the checksum need sixteen bytes, with nothing between them.
     let cut = |len: u16| {
-        let mut packet = Packet::udp(HERE, PEER, 1, 4791, len.into());
+        let mut packet = ForgedPacket::udp(HERE, PEER, 1, 4791, len.into());
         for (place, byte) in packet.payload_mut()[8..].iter_mut().zip([4, 0, 0xff, 0xff]) {
             *place = byte;
         }
@@ -273,8 +274,8 @@ fn vxlan_bits() {
 #[test]
 fn what_arp_begins_with() {
     let (sender_mac, target_mac) = (mac(HERE), Mac([0; 6]));
-    let arp = Arp { reply: false, sender_mac, sender: HERE, target_mac, target: PEER };
-    let frame = || Frame::arp(arp, Mac::BROADCAST);
+    let arp = ForgedArp { reply: false, sender_mac, sender: HERE, target_mac, target: PEER };
+    let frame = || ForgedFrame::arp(arp, Mac::BROADCAST);
     let spoiled = |place: u16| {
         let at = 14 + usize::from(place);
         set(Sight::workload(frame()), at, &[frame()[at] ^ 0x10])
@@ -295,15 +296,16 @@ fn what_arp_begins_with() {
 
 #[test]
 fn neighbour_discovery() {
-    let icmp = |kind| send(Packet::icmp(six(HERE), six(PEER), kind, 0, 16).hop_limit(255));
-    let solicit = || send(Packet::solicit(six(HERE), six(PEER), Some(mac(HERE))));
-    let advertise = || send(Packet::advertise(six(HERE), six(PEER), six(HERE), Some(mac(HERE))));
+    let icmp = |kind| send(ForgedPacket::icmp(six(HERE), six(PEER), kind, 0, 16).hop_limit(255));
+    let solicit = || send(ForgedPacket::solicit(six(HERE), six(PEER), Some(mac(HERE))));
+    let advertise =
+        || send(ForgedPacket::advertise(six(HERE), six(PEER), six(HERE), Some(mac(HERE))));
     let (hops, code, target, option) = (at::IP + 7, at::IP + 41, at::IP + 48, at::IP + 64);
     // A header, a target, and at most one option.
     let short = |len: u16| {
-        let whole = Packet::solicit(six(HERE), six(PEER), Some(mac(HERE)));
+        let whole = ForgedPacket::solicit(six(HERE), six(PEER), Some(mac(HERE)));
         let payload = whole.payload()[..len.into()].to_vec();
-        send(Packet::new(six(HERE), six(PEER), 58, payload).hop_limit(255))
+        send(ForgedPacket::new(six(HERE), six(PEER), 58, payload).hop_limit(255))
     };
     check(
         &[

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::world::*;
-use crate::forge::{ACK, Packet, at};
+use crate::forge::{ACK, ForgedPacket, at};
 use crate::{Bth, Hook, Service, Spoken, flow};
 
-fn check(packet: Packet) {
+fn check(packet: ForgedPacket) {
     let bytes = packet.encode();
     let (header, source, destination) = match bytes[0] >> 4 {
         4 => (20, &bytes[12..16], &bytes[16..20]),
@@ -48,20 +48,20 @@ fn lengths_and_checksums_are_right_in_both_versions() {
         [(HERE.into(), PEER.into()), (six(HERE).into(), six(PEER).into())];
     for (source, destination) in ends {
         for len in [0, 1, 7, 1000] {
-            check(Packet::tcp(source, destination, 1, 2, ACK, len));
-            check(Packet::udp(source, destination, 1, 2, len));
-            check(Packet::roce(source, destination, 1, bth, len));
-            check(Packet::echo(source, destination, len));
+            check(ForgedPacket::tcp(source, destination, 1, 2, ACK, len));
+            check(ForgedPacket::udp(source, destination, 1, 2, len));
+            check(ForgedPacket::roce(source, destination, 1, bth, len));
+            check(ForgedPacket::echo(source, destination, len));
         }
     }
-    check(Packet::solicit(six(HERE), six(PEER), Some(mac(HERE))));
-    check(Packet::advertise(six(HERE), six(PEER), six(HERE), None));
+    check(ForgedPacket::solicit(six(HERE), six(PEER), Some(mac(HERE))));
+    check(ForgedPacket::advertise(six(HERE), six(PEER), six(HERE), None));
 }
 
 #[test]
 fn what_was_asked_for_is_what_is_read() {
     let bth = Bth { opcode: 0x81, version: 0, pkey: 0x8001, destination_qp: 0x0012_3456 };
-    let frame = tunnelled(between(PEER, HERE, Packet::roce(PEER, HERE, 50000, bth, 16)));
+    let frame = tunnelled(between(PEER, HERE, ForgedPacket::roce(PEER, HERE, 50000, bth, 16)));
     let seen = flow(Hook::Fabric, &frame);
     let Some(Spoken::Packet(packet)) = seen.spoken else { panic!("no packet in {seen}") };
     assert_eq!(packet.service, Service::Roce { source: 50000, bth });
@@ -73,7 +73,7 @@ fn what_was_asked_for_is_what_is_read() {
 
 #[test]
 fn fragments_together_are_the_packet() {
-    let packet = Packet::udp(HERE, PEER, 1, 2, 100);
+    let packet = ForgedPacket::udp(HERE, PEER, 1, 2, 100);
     for at in [8, 13, 64, 104] {
         let (first, last) = packet.clone().fragments(at);
         assert_eq!([first.payload(), last.payload()].concat(), packet.payload());
@@ -84,8 +84,8 @@ fn fragments_together_are_the_packet() {
 
 #[test]
 fn a_destination_of_the_other_version_follows_the_source() {
-    let v6 = Packet::udp(six(HERE), PEER, 1, 2, 8).encode();
+    let v6 = ForgedPacket::udp(six(HERE), PEER, 1, 2, 8).encode();
     assert_eq!(v6[24..40], PEER.to_ipv6_mapped().octets());
-    let v4 = Packet::udp(HERE, six(PEER), 1, 2, 8).encode();
+    let v4 = ForgedPacket::udp(HERE, six(PEER), 1, 2, 8).encode();
     assert_eq!(v4[16..20], PEER.octets());
 }

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use expect_test::expect;
 
 use super::world::*;
-use crate::forge::{ACK, Frame, Packet, RST, SYN, at};
+use crate::forge::{ACK, ForgedFrame, ForgedPacket, RST, SYN, at};
 use crate::{Mac, ipv6_of};
 
 #[test]
@@ -13,7 +13,7 @@ fn roce_keeps_to_its_job_whatever_queue_pair_it_names() {
     let send = |destination, qp, pkey| {
         Sight::workload(between(HERE, destination, roce(HERE, destination, qp, pkey)))
     };
-    let short = Packet::udp(HERE, PEER, 49152, 4791, 15);
+    let short = ForgedPacket::udp(HERE, PEER, 49152, 4791, 15);
     let version = between(HERE, PEER, roce(HERE, PEER, 17, 0xffff)).with(at::TRANSPORT + 9, 0x41);
     check(
         &[
@@ -58,8 +58,8 @@ fn roce_keeps_to_its_job_whatever_queue_pair_it_names() {
 #[test]
 fn a_permit_finds_the_other_tenant_under_its_own_number() {
     let (here, other) = (six(HERE), ipv6_of(BLUE, OFFERS));
-    let ask = |port| Packet::tcp(here, other, 40000, port, SYN, 16);
-    let answer = Packet::tcp(other, here, 2049, 40000, SYN | ACK, 16);
+    let ask = |port| ForgedPacket::tcp(here, other, 40000, port, SYN, 16);
+    let answer = ForgedPacket::tcp(other, here, 2049, 40000, SYN | ACK, 16);
     let answer = between(OFFERS, HERE, answer);
     check(
         &[
@@ -83,7 +83,7 @@ fn a_permit_finds_the_other_tenant_under_its_own_number() {
 
 #[test]
 fn a_permit_opens_one_service_one_way() {
-    let fabric = |frame: Frame| Sight::fabric(frame.vxlan(FAR, OWN, VNI, 1002));
+    let fabric = |frame: ForgedFrame| Sight::fabric(frame.vxlan(FAR, OWN, VNI, 1002));
     check(
         &[
             Sight::workload(tcp(HERE, OFFERS, [40000, 2049], SYN)),
@@ -96,9 +96,9 @@ fn a_permit_opens_one_service_one_way() {
             Sight::workload(udp(HERE, OFFERS, 2049)),
             Sight::workload(udp(HERE, OFFERS, 53)),
             Sight::workload(udp(OFFERS_HERE, HERE, 53)).on(SWP6),
-            Sight::local(1002, between(OFFERS, HERE, Packet::udp(OFFERS, HERE, 53, 9, 8))),
+            Sight::local(1002, between(OFFERS, HERE, ForgedPacket::udp(OFFERS, HERE, 53, 9, 8))),
             Sight::workload(tcp(HERE, STRANGER, [40000, 2049], SYN)),
-            Sight::workload(between(HERE, OFFERS, Packet::echo(HERE, OFFERS, 8))),
+            Sight::workload(between(HERE, OFFERS, ForgedPacket::echo(HERE, OFFERS, 8))),
         ],
         &expect![[r#"
             permit 1001 1002
@@ -134,9 +134,13 @@ fn a_workload_is_bound_to_its_addresses_and_what_reaches_one_is_for_it() {
     let frame = |from, to| udp(from, to, 80);
     check(
         &[
-            Sight::workload(Packet::udp(HERE, PEER, 1, 2, 8).ethernet(mac(PEER), mac(HERE))),
-            Sight::workload(Packet::udp(PEER, THIRD, 1, 2, 8).ethernet(mac(HERE), mac(THIRD))),
-            Sight::workload(Packet::udp(HERE, PEER, 1, 2, 8).ethernet(mac(HERE), Mac::BROADCAST)),
+            Sight::workload(ForgedPacket::udp(HERE, PEER, 1, 2, 8).ethernet(mac(PEER), mac(HERE))),
+            Sight::workload(
+                ForgedPacket::udp(PEER, THIRD, 1, 2, 8).ethernet(mac(HERE), mac(THIRD)),
+            ),
+            Sight::workload(
+                ForgedPacket::udp(HERE, PEER, 1, 2, 8).ethernet(mac(HERE), Mac::BROADCAST),
+            ),
             Sight::workload(frame(HERE, Ipv4Addr::new(224, 0, 0, 251))),
             Sight::local(1001, frame(PEER, HERE)),
             Sight::local(1001, frame(PEER, THIRD)),

@@ -5,17 +5,17 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use expect_test::expect;
 
 use super::world::*;
-use crate::forge::{Arp, Frame, Packet};
+use crate::forge::{ForgedArp, ForgedFrame, ForgedPacket};
 use crate::{Mac, ipv6_of};
 
-fn arp(reply: bool, sender_mac: Mac, sender: Ipv4Addr, target: Ipv4Addr) -> Arp {
-    Arp { reply, sender_mac, sender, target_mac: Mac([0; 6]), target }
+fn arp(reply: bool, sender_mac: Mac, sender: Ipv4Addr, target: Ipv4Addr) -> ForgedArp {
+    ForgedArp { reply, sender_mac, sender, target_mac: Mac([0; 6]), target }
 }
 
 #[test]
 fn arp_speaks_only_for_the_own_address() {
     let (own, other) = (mac(HERE), mac(PEER));
-    let say = |arp, to| Sight::workload(Frame::arp(arp, to));
+    let say = |arp, to| Sight::workload(ForgedFrame::arp(arp, to));
     let all = Mac::BROADCAST;
     check(
         &[
@@ -62,10 +62,10 @@ fn arp_speaks_only_for_the_own_address() {
 #[test]
 fn arp_is_heard_only_inside_a_job() {
     let say = |mark, source, sender| {
-        Sight::local(mark, Frame::arp(arp(false, source, sender, HERE), Mac::BROADCAST))
+        Sight::local(mark, ForgedFrame::arp(arp(false, source, sender, HERE), Mac::BROADCAST))
     };
     let far = |vtep, sender| {
-        let frame = Frame::arp(arp(false, mac(sender), sender, HERE), Mac::BROADCAST);
+        let frame = ForgedFrame::arp(arp(false, mac(sender), sender, HERE), Mac::BROADCAST);
         Sight::fabric(frame.vxlan(vtep, OWN, VNI, 1001))
     };
     let gateway = Mac([2, 0, 0, 0, 0, 1]);
@@ -113,27 +113,28 @@ fn arp_is_heard_only_inside_a_job() {
 #[test]
 fn neighbour_discovery_speaks_only_for_the_own_address_and_routers_are_not_workloads() {
     let (own, all) = (mac(HERE), Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1));
-    let say = |packet: Packet| Sight::workload(packet.ethernet(own, Mac([0x33, 0x33, 0, 0, 0, 1])));
+    let say =
+        |packet: ForgedPacket| Sight::workload(packet.ethernet(own, Mac([0x33, 0x33, 0, 0, 0, 1])));
     let nobody = Ipv6Addr::UNSPECIFIED;
-    let mut extra = Packet::solicit(six(HERE), six(PEER), Some(own));
+    let mut extra = ForgedPacket::solicit(six(HERE), six(PEER), Some(own));
     extra.payload_mut().extend([14, 1, 0, 0, 0, 0, 0, 0]);
     check(
         &[
-            say(Packet::solicit(six(HERE), six(PEER), Some(own))),
-            say(Packet::solicit(nobody, six(HERE), None)),
-            say(Packet::solicit(nobody, six(PEER), None)),
-            say(Packet::advertise(six(HERE), all, six(HERE), Some(own))),
-            say(Packet::advertise(six(HERE), all, six(PEER), Some(own))),
-            say(Packet::advertise(six(HERE), all, six(HERE), Some(mac(PEER)))),
-            say(Packet::advertise(six(HERE), all, all, Some(own))),
-            say(Packet::solicit(ipv6_of(BLUE, HERE), six(PEER), Some(own))),
-            say(Packet::solicit(six(HERE), six(PEER), Some(own)).hop_limit(64)),
+            say(ForgedPacket::solicit(six(HERE), six(PEER), Some(own))),
+            say(ForgedPacket::solicit(nobody, six(HERE), None)),
+            say(ForgedPacket::solicit(nobody, six(PEER), None)),
+            say(ForgedPacket::advertise(six(HERE), all, six(HERE), Some(own))),
+            say(ForgedPacket::advertise(six(HERE), all, six(PEER), Some(own))),
+            say(ForgedPacket::advertise(six(HERE), all, six(HERE), Some(mac(PEER)))),
+            say(ForgedPacket::advertise(six(HERE), all, all, Some(own))),
+            say(ForgedPacket::solicit(ipv6_of(BLUE, HERE), six(PEER), Some(own))),
+            say(ForgedPacket::solicit(six(HERE), six(PEER), Some(own)).hop_limit(64)),
             say(extra),
-            say(Packet::icmp(six(HERE), all, 133, 0, 0)),
+            say(ForgedPacket::icmp(six(HERE), all, 133, 0, 0)),
             // A rogue router, and a redirect.
-            say(Packet::icmp(six(HERE), all, 134, 0, 8).hop_limit(255)),
-            say(Packet::icmp(six(HERE), six(PEER), 137, 0, 32).hop_limit(255)),
-            say(Packet::echo(six(HERE), all, 8)),
+            say(ForgedPacket::icmp(six(HERE), all, 134, 0, 8).hop_limit(255)),
+            say(ForgedPacket::icmp(six(HERE), six(PEER), 137, 0, 32).hop_limit(255)),
+            say(ForgedPacket::echo(six(HERE), all, 8)),
         ],
         &expect![[r#"
             neighbour 1001 0

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use expect_test::expect;
 
 use super::world::*;
-use crate::forge::{ACK, Arp, Frame, Packet, SYN, at};
+use crate::forge::{ACK, ForgedArp, ForgedFrame, ForgedPacket, SYN, at};
 use crate::{Mac, Reason};
 
 /// The sight that gets the reason, and its sibling.
@@ -22,7 +22,7 @@ fn siblings(reason: Reason) -> Option<(Sight, Sight)> {
         Reason::Job => (workload(), foreign(workload())),
         Reason::Permit => (service(), service().byte(at::TRANSPORT + 3, 2)),
         Reason::Underlay => {
-            let bgp = Packet::tcp(FAR, OWN, 179, 40000, ACK, 0);
+            let bgp = ForgedPacket::tcp(FAR, OWN, 179, 40000, ACK, 0);
             let bgp = Sight::fabric(bgp.ethernet(mac(FAR), mac(OWN)));
             (bgp.clone(), bgp.byte(at::IP + 9, 47))
         }
@@ -64,8 +64,8 @@ fn siblings(reason: Reason) -> Option<(Sight, Sight)> {
 
 fn request() -> Sight {
     let (sender_mac, target_mac) = (mac(HERE), Mac([0; 6]));
-    let arp = Arp { reply: false, sender_mac, sender: HERE, target_mac, target: PEER };
-    Sight::workload(Frame::arp(arp, Mac::BROADCAST))
+    let arp = ForgedArp { reply: false, sender_mac, sender: HERE, target_mac, target: PEER };
+    Sight::workload(ForgedFrame::arp(arp, Mac::BROADCAST))
 }
 
 #[test]

@@ -6,28 +6,28 @@ use core::fmt::Write;
 use proptest::prelude::*;
 
 use super::world::*;
-use crate::forge::{ACK, Arp, Frame, Packet, SYN};
+use crate::forge::{ACK, ForgedArp, ForgedFrame, ForgedPacket, SYN};
 use crate::{Bth, Hook, Mac, Reason, flow};
 
 /// Every kind of frame there is, sound as it is.
-fn sound() -> Vec<Frame> {
+fn sound() -> Vec<ForgedFrame> {
     let bth = Bth { opcode: 4, version: 0, pkey: 0xffff, destination_qp: 17 };
     let (sender_mac, target_mac) = (mac(PEER), Mac([0; 6]));
-    let arp = Arp { reply: false, sender_mac, sender: PEER, target_mac, target: HERE };
+    let arp = ForgedArp { reply: false, sender_mac, sender: PEER, target_mac, target: HERE };
     let packets = [
-        Packet::udp(PEER, HERE, 1, 80, 16),
-        Packet::tcp(PEER, HERE, 1, 80, SYN, 16),
-        Packet::tcp(PEER, HERE, 1, 80, ACK, 64).fragments(32).1,
-        Packet::roce(PEER, HERE, 49152, bth, 32),
-        Packet::echo(PEER, HERE, 8),
-        Packet::udp(six(PEER), six(HERE), 1, 80, 16),
-        Packet::tcp(six(PEER), six(HERE), 1, 80, ACK, 16),
-        Packet::echo(six(PEER), six(HERE), 8),
-        Packet::solicit(six(PEER), six(HERE), Some(mac(PEER))),
-        Packet::advertise(six(PEER), six(HERE), six(PEER), Some(mac(PEER))),
+        ForgedPacket::udp(PEER, HERE, 1, 80, 16),
+        ForgedPacket::tcp(PEER, HERE, 1, 80, SYN, 16),
+        ForgedPacket::tcp(PEER, HERE, 1, 80, ACK, 64).fragments(32).1,
+        ForgedPacket::roce(PEER, HERE, 49152, bth, 32),
+        ForgedPacket::echo(PEER, HERE, 8),
+        ForgedPacket::udp(six(PEER), six(HERE), 1, 80, 16),
+        ForgedPacket::tcp(six(PEER), six(HERE), 1, 80, ACK, 16),
+        ForgedPacket::echo(six(PEER), six(HERE), 8),
+        ForgedPacket::solicit(six(PEER), six(HERE), Some(mac(PEER))),
+        ForgedPacket::advertise(six(PEER), six(HERE), six(PEER), Some(mac(PEER))),
     ];
     let inner = packets.map(|packet| between(PEER, HERE, packet));
-    let inner = inner.into_iter().chain([Frame::arp(arp, Mac::BROADCAST)]);
+    let inner = inner.into_iter().chain([ForgedFrame::arp(arp, Mac::BROADCAST)]);
     let tunnels = inner.clone().map(tunnelled);
     let over_ipv6 = inner.clone().map(|frame| {
         frame.vxlan(crate::ipv6_of(0, FAR), crate::ipv6_of(0, OWN), VNI, 1001).vlan(0x8100, 7)
@@ -38,7 +38,7 @@ fn sound() -> Vec<Frame> {
 fn sight() -> impl Strategy<Value = Sight> {
     let frames = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..200),
-        prop::sample::select(sound()).prop_map(Frame::into_bytes),
+        prop::sample::select(sound()).prop_map(ForgedFrame::into_bytes),
     ];
     let hook = prop::sample::select(Hook::ALL.to_vec());
     let mark = prop_oneof![Just(0), Just(1001), any::<u16>()];

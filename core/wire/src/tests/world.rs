@@ -8,7 +8,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use expect_test::Expect;
 
-use crate::forge::{Frame, Packet};
+use crate::forge::{ForgedFrame, ForgedPacket};
 use crate::{Arrival, Bth, Hook, MAGIC, Mac, Permit, Tables, flow, ipv6_of, judge, layout};
 
 /// This device's tunnel address, and two others'.
@@ -159,21 +159,21 @@ pub(super) struct Sight {
 
 impl Sight {
     /// A frame from the fabric.
-    pub(super) fn fabric(frame: Frame) -> Self {
+    pub(super) fn fabric(frame: ForgedFrame) -> Self {
         Self::new(Hook::Fabric, 1, 0, frame)
     }
 
     /// A frame from [`HERE`].
-    pub(super) fn workload(frame: Frame) -> Self {
+    pub(super) fn workload(frame: ForgedFrame) -> Self {
         Self::new(Hook::Workload, SWP5, 0, frame)
     }
 
     /// A frame of this tag that is about to reach [`HERE`].
-    pub(super) fn local(mark: u16, frame: Frame) -> Self {
+    pub(super) fn local(mark: u16, frame: ForgedFrame) -> Self {
         Self::new(Hook::Local, SWP5, mark, frame)
     }
 
-    fn new(hook: Hook, interface: u32, mark: u16, frame: Frame) -> Self {
+    fn new(hook: Hook, interface: u32, mark: u16, frame: ForgedFrame) -> Self {
         let (policy, frame) = (Some(policy()), frame.into_bytes());
         Self { policy, hook, interface, mark, vlan_beside: false, frame }
     }
@@ -247,30 +247,39 @@ impl Sight {
 }
 
 /// A packet between two endpoints, in a frame.
-pub(super) fn between(source: Ipv4Addr, destination: Ipv4Addr, packet: Packet) -> Frame {
+pub(super) fn between(
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    packet: ForgedPacket,
+) -> ForgedFrame {
     packet.ethernet(mac(source), mac(destination))
 }
 
 /// UDP between two endpoints of red, in a frame.
-pub(super) fn udp(source: Ipv4Addr, destination: Ipv4Addr, port: u16) -> Frame {
-    between(source, destination, Packet::udp(source, destination, 49152, port, 16))
+pub(super) fn udp(source: Ipv4Addr, destination: Ipv4Addr, port: u16) -> ForgedFrame {
+    between(source, destination, ForgedPacket::udp(source, destination, 49152, port, 16))
 }
 
 /// TCP between two endpoints of red, in a frame.
-pub(super) fn tcp(source: Ipv4Addr, destination: Ipv4Addr, ports: [u16; 2], flags: u8) -> Frame {
+pub(super) fn tcp(
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    ports: [u16; 2],
+    flags: u8,
+) -> ForgedFrame {
     let [from, to] = ports;
-    between(source, destination, Packet::tcp(source, destination, from, to, flags, 16))
+    between(source, destination, ForgedPacket::tcp(source, destination, from, to, flags, 16))
 }
 
 /// The frame as [`FAR`] sends it for job 1001.
-pub(super) fn tunnelled(frame: Frame) -> Frame {
+pub(super) fn tunnelled(frame: ForgedFrame) -> ForgedFrame {
     frame.vxlan(FAR, OWN, VNI, 1001)
 }
 
 /// RoCEv2 between two endpoints of red: "send only" to a queue pair of a partition.
-pub(super) fn roce(source: Ipv4Addr, destination: Ipv4Addr, qp: u32, pkey: u16) -> Packet {
+pub(super) fn roce(source: Ipv4Addr, destination: Ipv4Addr, qp: u32, pkey: u16) -> ForgedPacket {
     let bth = Bth { opcode: 4, version: 0, pkey, destination_qp: qp };
-    Packet::roce(source, destination, 49152, bth, 64)
+    ForgedPacket::roce(source, destination, 49152, bth, 64)
 }
 
 /// Compares the verdicts, and under each the frame as an operator would see it.

@@ -6,7 +6,7 @@ use apply::{Devices, Numbered, Offer, Order, Outcome, Receipt, Standing, Terms};
 use model::{DeviceId, Dialect, Digest, Timestamp};
 use observe::{Held, Holds, Unreachable};
 
-use super::{Fleet, done, holding, status, strange, unreachable};
+use super::{Agents, done, holding, status, strange, unreachable};
 use crate::line::TalkError;
 use crate::message::{Answer, Request, Status};
 
@@ -18,7 +18,7 @@ pub struct Reached<'a> {
     /// Who is who.
     pub fleet: &'a model::Fleet,
     /// Their agents.
-    pub agents: &'a Fleet,
+    pub agents: &'a Agents,
 }
 
 impl Reached<'_> {

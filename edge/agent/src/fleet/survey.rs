@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use model::Name;
 
-use super::{Fleet, understand};
+use super::{Agents, understand};
 use crate::line::TalkError;
 use crate::message::{Answer, Request};
-use crate::probe::{Ask, Dropped, Heard, Sounded, Sounding};
+use crate::probe::{Dropped, Heard, ProbeRequest, Sounded, Sounding};
 
 /// One agent sends so many for one word, so that one sees something move.
 const AT_ONCE: usize = 512;
@@ -60,7 +60,7 @@ impl Fate {
     }
 }
 
-impl Fleet {
+impl Agents {
     /// Has agents send these, each as the workload behind its port, while all `listeners` hear; says
     /// of each what became of it. `progress` is told how many were sent.
     ///
@@ -69,7 +69,7 @@ impl Fleet {
     pub fn survey(
         &self,
         listeners: &BTreeSet<Name>,
-        asks: &[(Name, Ask)],
+        asks: &[(Name, ProbeRequest)],
         progress: &mut dyn FnMut(usize),
     ) -> Result<Vec<Fate>, SurveyError> {
         let survey = Survey { fleet: self, run: chance()?, listeners };
@@ -81,7 +81,7 @@ impl Fleet {
 }
 
 struct Survey<'a> {
-    fleet: &'a Fleet,
+    fleet: &'a Agents,
     run: u64,
     listeners: &'a BTreeSet<Name>,
 }
@@ -89,7 +89,7 @@ struct Survey<'a> {
 impl Survey<'_> {
     fn run(
         &self,
-        asks: &[(Name, Ask)],
+        asks: &[(Name, ProbeRequest)],
         progress: &mut dyn FnMut(usize),
     ) -> Result<Vec<Fate>, SurveyError> {
         // Everybody listens before the first one speaks.
@@ -122,7 +122,7 @@ impl Survey<'_> {
     fn send_some(
         &self,
         open: &mut BTreeMap<&Name, Vec<u32>>,
-        asks: &[(Name, Ask)],
+        asks: &[(Name, ProbeRequest)],
         fates: &mut [Fate],
     ) -> Result<usize, SurveyError> {
         let mut sent = 0;

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use filter::Mark;
 use wire::Mac;
 
-use super::{Ask, Family, Way};
+use super::{Family, ProbeRequest, Way};
 
 /// Protocol numbers (IANA).
 const ICMP: u8 = 1;
@@ -28,7 +28,7 @@ pub(super) struct Sender {
 }
 
 /// Why no frame is made: what would leave the endpoints of a fleet.
-pub(super) fn refused(ask: &Ask) -> Option<String> {
+pub(super) fn refused(ask: &ProbeRequest) -> Option<String> {
     let to = ask.to;
     let is_special =
         to.is_multicast() || to.is_broadcast() || to.is_loopback() || to.is_unspecified();
@@ -40,7 +40,7 @@ pub(super) fn refused(ask: &Ask) -> Option<String> {
 }
 
 /// The whole frame.
-pub(super) fn frame(sender: Sender, ask: &Ask, mark: Mark) -> Vec<u8> {
+pub(super) fn frame(sender: Sender, ask: &ProbeRequest, mark: Mark) -> Vec<u8> {
     let mut frame = Vec::new();
     frame.extend(ask.via);
     frame.extend(sender.mac.0);
@@ -52,7 +52,7 @@ pub(super) fn frame(sender: Sender, ask: &Ask, mark: Mark) -> Vec<u8> {
 }
 
 /// IPv4 without options (RFC 791); nothing may cut it into pieces.
-fn packet4(sender: Sender, ask: &Ask, mark: Mark, frame: &mut Vec<u8>) {
+fn packet4(sender: Sender, ask: &ProbeRequest, mark: Mark, frame: &mut Vec<u8>) {
     frame.extend([0x08, 0x00]);
     let (protocol, mut message) = message(ask, mark);
     let [l0, l1] = (20 + message.len() as u16).to_be_bytes(); // a few dozen
@@ -69,7 +69,7 @@ fn packet4(sender: Sender, ask: &Ask, mark: Mark, frame: &mut Vec<u8>) {
 }
 
 /// IPv6 without extensions (RFC 8200), between the twins of the IPv4 addresses.
-fn packet6(sender: Sender, ask: &Ask, mark: Mark, frame: &mut Vec<u8>) {
+fn packet6(sender: Sender, ask: &ProbeRequest, mark: Mark, frame: &mut Vec<u8>) {
     frame.extend([0x86, 0xdd]);
     let (protocol, mut message) = message(ask, mark);
     let from: Ipv6Addr = wire::ipv6_of(sender.tenant, sender.address);
@@ -83,14 +83,16 @@ fn packet6(sender: Sender, ask: &Ask, mark: Mark, frame: &mut Vec<u8>) {
 }
 
 /// The transport's header and what it carries, with room for its checksum.
-fn message(ask: &Ask, mark: Mark) -> (u8, Vec<u8>) {
+fn message(ask: &ProbeRequest, mark: Mark) -> (u8, Vec<u8>) {
     let (protocol, mut message) = match (ask.way, ask.family) {
         (Way::Icmp, Family::V4) => (ICMP, echo([8, 0][usize::from(ask.answers)])),
         (Way::Icmp, Family::V6) => (ICMP6, echo([128, 129][usize::from(ask.answers)])),
         (Way::Tcp(port), _) => (TCP, segment(ask, port)),
         (Way::Udp(port), _) => (UDP, datagram(ask, port, &[])),
         // RDMA answers to the same port that it asks at.
-        (Way::Roce, _) => (UDP, datagram(&Ask { answers: false, ..ask.clone() }, ROCE_PORT, &BTH)),
+        (Way::Roce, _) => {
+            (UDP, datagram(&ProbeRequest { answers: false, ..ask.clone() }, ROCE_PORT, &BTH))
+        }
     };
     message.extend(mark.bytes());
     (protocol, message)
@@ -102,7 +104,7 @@ fn echo(kind: u8) -> Vec<u8> {
 }
 
 /// The first segment of a connection, or of its answer (RFC 9293).
-fn segment(ask: &Ask, service: u16) -> Vec<u8> {
+fn segment(ask: &ProbeRequest, service: u16) -> Vec<u8> {
     const SYN: u8 = 0x02;
     const SYN_ACK: u8 = 0x12;
     let mut segment = ports(ask, service);
@@ -112,7 +114,7 @@ fn segment(ask: &Ask, service: u16) -> Vec<u8> {
 }
 
 /// A datagram (RFC 768) that begins with this and ends in a mark.
-fn datagram(ask: &Ask, service: u16, begin: &[u8]) -> Vec<u8> {
+fn datagram(ask: &ProbeRequest, service: u16, begin: &[u8]) -> Vec<u8> {
     let mut datagram = ports(ask, service);
     let length = (8 + begin.len() + Mark::LEN) as u16; // a few dozen
     datagram.extend(length.to_be_bytes());
@@ -121,7 +123,7 @@ fn datagram(ask: &Ask, service: u16, begin: &[u8]) -> Vec<u8> {
     datagram
 }
 
-fn ports(ask: &Ask, service: u16) -> Vec<u8> {
+fn ports(ask: &ProbeRequest, service: u16) -> Vec<u8> {
     let (from, to) = if ask.answers { (service, ask.asker) } else { (ask.asker, service) };
     [from.to_be_bytes(), to.to_be_bytes()].concat()
 }
@@ -165,10 +167,10 @@ mod tests {
         Sender { mac: Mac([2, 1, 0, 0, 0, 5]), address: Ipv4Addr::new(10, 1, 0, 2), tenant: 17 };
     const MARK: Mark = Mark { run: 7, number: 70_000 };
 
-    fn ask(way: Way, family: Family, answers: bool) -> Ask {
+    fn ask(way: Way, family: Family, answers: bool) -> ProbeRequest {
         let (to, via) = (Ipv4Addr::new(10, 1, 0, 9), [2, 0, 0, 0, 0, 1]);
         let port = "swp5".to_owned();
-        Ask { port, to, tenant: 18, via, way, family, answers, asker: 61_000 }
+        ProbeRequest { port, to, tenant: 18, via, way, family, answers, asker: 61_000 }
     }
 
     fn check(ways: &[(Way, bool)], said: Expect) {
@@ -245,13 +247,13 @@ mod tests {
     #[test]
     fn what_is_no_single_endpoint_is_refused() {
         let to = |to: &str| {
-            refused(&Ask { to: to.parse().unwrap(), ..ask(Way::Icmp, Family::V4, false) })
+            refused(&ProbeRequest { to: to.parse().unwrap(), ..ask(Way::Icmp, Family::V4, false) })
         };
         assert_eq!(to("10.1.0.9"), None);
         for special in ["224.0.0.1", "255.255.255.255", "127.0.0.1", "0.0.0.0", "169.254.1.1"] {
             assert!(to(special).is_some(), "{special}");
         }
-        let group = Ask { via: [0xff; 6], ..ask(Way::Icmp, Family::V4, false) };
+        let group = ProbeRequest { via: [0xff; 6], ..ask(Way::Icmp, Family::V4, false) };
         assert!(refused(&group).is_some());
     }
 }

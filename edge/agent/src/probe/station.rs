@@ -10,13 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use apply::with_causes;
-use filter::{Ear, Event, Events, Kernel, Mark, Prober};
+use filter::{DropEvent, Ear, Events, Kernel, Mark, Prober};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use observe::{Found, Place, Spaces, run_inside};
 use wire::{Service, Spoken, Tables};
 
 use super::frame::{self, Sender};
-use super::{Ask, Dropped, Heard, Sounded, Sounding};
+use super::{Dropped, Heard, ProbeRequest, Sounded, Sounding};
 
 /// More probes are asked for in several words.
 pub(crate) const MOST: usize = 4096;
@@ -142,7 +142,7 @@ impl Run {
     }
 
     /// Sends what may be sent; says of the rest why not.
-    fn send(&mut self, asks: &[(u32, Ask)]) -> Result<Vec<(u32, String)>, String> {
+    fn send(&mut self, asks: &[(u32, ProbeRequest)]) -> Result<Vec<(u32, String)>, String> {
         if asks.len() > MOST {
             return Err(format!("{} probes at once are refused: at most {MOST}", asks.len()));
         }
@@ -170,7 +170,7 @@ impl Run {
 
     /// The frame of a probe, from the endpoint that the packet program knows behind the port. What
     /// nobody would judge is not sent.
-    fn ready(&self, number: u32, ask: &Ask, tables: Tables<'_>) -> Result<Ready, String> {
+    fn ready(&self, number: u32, ask: &ProbeRequest, tables: Tables<'_>) -> Result<Ready, String> {
         if let Some(why) = frame::refused(ask) {
             return Err(why);
         }
@@ -278,7 +278,7 @@ impl Listener {
         }
     }
 
-    fn dropped(&self, event: &Event) -> Dropped {
+    fn dropped(&self, event: &DropEvent) -> Dropped {
         let named = self.names.get(&event.interface).cloned();
         let port = named.unwrap_or_else(|| format!("interface {}", event.interface));
         if is_word_about(event) {
@@ -304,7 +304,7 @@ impl Listener {
 
 /// Whether the frame is no probe but what a router says about one, with the probe at its end: that
 /// it cannot go on (RFC 792, RFC 4443). Such words do not reach workloads either.
-fn is_word_about(event: &Event) -> bool {
+fn is_word_about(event: &DropEvent) -> bool {
     let Some(Spoken::Packet(packet)) = wire::flow(event.hook, &event.bytes).spoken else {
         return false;
     };

@@ -9,7 +9,7 @@ use model::Dialect;
 use crate::stage::{Ear, Plans, Stage, TRAIN};
 
 /// A stage where everything is in force, and an ear that heard what leaf-1 holds.
-fn begin(on_drift: OnDrift) -> (Stage, Plans, agent::Fleet, Ear) {
+fn begin(on_drift: OnDrift) -> (Stage, Plans, agent::Agents, Ear) {
     let stage = Stage::new();
     let plans = Plans::of(&[&[TRAIN]]);
     let fleet = stage.fleet();

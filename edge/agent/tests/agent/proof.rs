@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use agent::{Authority, Fleet, FleetError, GOOD_FOR, Identity, TalkError};
+use agent::{Agents, Authority, FleetError, GOOD_FOR, Identity, TalkError};
 use expect_test::{Expect, expect};
 
 use crate::stage::{Stage, name};
@@ -15,7 +15,7 @@ fn check(stage: &Stage, identity: &std::path::Path, expected: Expect) {
     let leaf = name("leaf-1");
     let identity = Identity::open(identity).unwrap();
     let addresses = BTreeMap::from([(leaf.clone(), stage.address("leaf-1"))]);
-    let fleet = Fleet::of(&identity, addresses, stage.handle()).unwrap();
+    let fleet = Agents::of(&identity, addresses, stage.handle()).unwrap();
     let refusal = fleet.statuses().remove(&leaf).unwrap().unwrap_err();
     assert!(matches!(refusal, TalkError::Unproved(_)), "{refusal:?}");
     expected.assert_eq(&refusal.to_string());
@@ -72,7 +72,7 @@ fn a_nodes_certificate_does_not_command_even_if_it_says_it_is_the_controllers() 
     let node = stage.identity_folder("leaf-2");
     let identity = Identity::open(&node).unwrap();
     assert!(matches!(
-        Fleet::of(&identity, BTreeMap::new(), stage.handle()),
+        Agents::of(&identity, BTreeMap::new(), stage.handle()),
         Err(FleetError::NoController)
     ));
     fs::write(node.join("name"), "controller\n").unwrap();

@@ -10,7 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use agent::{
-    Address, Agent, Authority, Event, Fleet, Identity, Memory, News, Reached, Status, Terms, serve,
+    Address, Agent, Agents, Authority, Event, Identity, MemoryDevice, News, Reached, Status, Terms,
+    serve,
 };
 use apply::{Applied, Devices as _, Numbered, Order};
 use intent::Source;
@@ -30,7 +31,7 @@ pub(crate) struct Stage {
     pub(crate) folder: PathBuf,
     pub(crate) authority: Authority,
     pub(crate) terms: Terms,
-    nodes: BTreeMap<&'static str, Memory>,
+    nodes: BTreeMap<&'static str, MemoryDevice>,
     agents: BTreeMap<&'static str, JoinHandle<()>>,
     runtime: Runtime,
 }
@@ -64,7 +65,7 @@ impl Stage {
         let mut stage = Self { folder, authority, terms, nodes, agents, runtime };
         for node in NODES {
             stage.authority.enroll(&name(node), &stage.address(node)).unwrap();
-            stage.nodes.insert(node, Memory::default());
+            stage.nodes.insert(node, MemoryDevice::default());
             stage.start(node);
         }
         stage
@@ -82,7 +83,7 @@ impl Stage {
         self.ca().join("nodes").join(node)
     }
 
-    pub(crate) fn node(&self, node: &str) -> &Memory {
+    pub(crate) fn node(&self, node: &str) -> &MemoryDevice {
         &self.nodes[node]
     }
 
@@ -112,8 +113,8 @@ impl Stage {
         assert!(self.runtime.block_on(agent).unwrap_err().is_cancelled());
     }
 
-    pub(crate) fn fleet(&self) -> Fleet {
-        Fleet::open(&self.ca(), self.handle()).unwrap()
+    pub(crate) fn fleet(&self) -> Agents {
+        Agents::open(&self.ca(), self.handle()).unwrap()
     }
 
     pub(crate) fn handle(&self) -> Handle {
@@ -135,7 +136,7 @@ impl Drop for Stage {
 pub(crate) struct Ear(Receiver<(Name, Event)>);
 
 impl Ear {
-    pub(crate) fn to(fleet: &Fleet) -> Self {
+    pub(crate) fn to(fleet: &Agents) -> Self {
         let (tell, told) = channel();
         fleet.listen(move |name, event| {
             // The test may be over already.
@@ -219,23 +220,23 @@ impl Plans {
     }
 
     /// Has the agents hold a plan, and start it.
-    pub(crate) fn push(&self, agents: &Fleet, plan: usize) -> Applied {
+    pub(crate) fn push(&self, agents: &Agents, plan: usize) -> Applied {
         self.push_on(agents, plan, &apply::Terms::default())
     }
 
-    pub(crate) fn push_on(&self, agents: &Fleet, plan: usize, terms: &apply::Terms) -> Applied {
+    pub(crate) fn push_on(&self, agents: &Agents, plan: usize, terms: &apply::Terms) -> Applied {
         let mut devices = Reached { fleet: &self.fleet, agents };
         apply::push(&self.orders(plan), terms, &mut devices)
     }
 
     /// Tells the agents that the controller lives and knows this generation; what each answers.
-    pub(crate) fn renew(&self, agents: &Fleet, generation: u64) -> Answers {
+    pub(crate) fn renew(&self, agents: &Agents, generation: u64) -> Answers {
         let mut devices = Reached { fleet: &self.fleet, agents };
         self.answers(devices.renew(&self.numbered(generation)))
     }
 
     /// Tells the agents to stay with this generation.
-    pub(crate) fn confirm(&self, agents: &Fleet, generation: u64) -> Answers {
+    pub(crate) fn confirm(&self, agents: &Agents, generation: u64) -> Answers {
         let mut devices = Reached { fleet: &self.fleet, agents };
         self.answers(devices.confirm(&self.numbered(generation)))
     }
@@ -266,7 +267,7 @@ impl Plans {
 
 const CLUSTER: &str = "\
 apiVersion: bulkhead.dev/v1
-kind: Fleet
+kind: Agents
 metadata: {name: harbour}
 spec:
   models:

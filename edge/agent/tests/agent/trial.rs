@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent::{Fleet, News};
+use agent::{Agents, News};
 use apply::Terms;
 use model::{Dialect, Generation};
 
@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_millis(800);
 const NEVER: Duration = Duration::from_secs(3600);
 
 /// A stage with one plan in force and another on trial.
-fn on_trial(within: Duration) -> (Stage, Plans, Fleet, Ear) {
+fn on_trial(within: Duration) -> (Stage, Plans, Agents, Ear) {
     let stage = Stage::new();
     let plans = Plans::of(&[&[TRAIN], &[TRAIN, OTHER]]);
     let fleet = stage.fleet();

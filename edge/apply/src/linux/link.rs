@@ -34,7 +34,7 @@ pub(super) struct Routing {
     /// What FRR held before.
     pub(super) held: Frr,
     /// What became of FRR, if it was told already.
-    pub(super) told: Option<frr::Held>,
+    pub(super) told: Option<frr::FrrHeld>,
     /// The bridges that have new neighbours.
     pub(super) fresh: BTreeSet<String>,
 }

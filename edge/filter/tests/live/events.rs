@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use filter::Event;
+use filter::DropEvent;
 use filter::pcap::{self, Captured};
 use wire::{Hook, Reason};
 
@@ -36,7 +36,7 @@ fn a_flood_of_drops_does_not_hide_a_single_one_and_all_are_counted() {
     until("not every drop is counted", || counted(1001) == sent && counted(1002) == 1);
 
     events.wait(Duration::from_secs(2)).unwrap();
-    let told: Vec<Event> = std::iter::from_fn(|| events.take()).collect();
+    let told: Vec<DropEvent> = std::iter::from_fn(|| events.take()).collect();
     let mut by_source = BTreeMap::new();
     for event in &told {
         assert_eq!((event.hook, event.reason), (Hook::Workload, Reason::OtherJob));
@@ -51,7 +51,7 @@ fn a_flood_of_drops_does_not_hide_a_single_one_and_all_are_counted() {
 }
 
 /// The frame of an event, after it was in a capture.
-fn written_and_read(event: &Event) -> Vec<u8> {
+fn written_and_read(event: &DropEvent) -> Vec<u8> {
     let mut file = Vec::new();
     pcap::begin(&mut file).unwrap();
     let frame = Captured { time_ns: event.time_ns, len: event.len, bytes: event.bytes.clone() };

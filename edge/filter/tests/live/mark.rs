@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use wire::forge::Packet;
+use wire::forge::ForgedPacket;
 
 use crate::lab::{Namespace, address, mac, now_ns};
 use crate::socket::Socket;
@@ -25,8 +25,8 @@ pub(crate) struct Seen {
 }
 
 /// A packet from one workload to another with room for a mark at its end.
-pub(crate) fn packet(from: u8, to: u8) -> Packet {
-    Packet::udp(address(from), address(to), SERVICE, SERVICE, MARK)
+pub(crate) fn packet(from: u8, to: u8) -> ForgedPacket {
+    ForgedPacket::udp(address(from), address(to), SERVICE, SERVICE, MARK)
 }
 
 /// What a workload sends to another over a bridge.

@@ -7,7 +7,7 @@ use crate::lab::{HEAD, Host, address, alone, endpoint, mac, until};
 
 /// What a workload could send to another, with a mark at its end.
 fn frame(from: u8, to: u8, mark: Mark) -> Vec<u8> {
-    let packet = wire::forge::Packet::udp(address(from), address(to), 4000, 4000, Mark::LEN);
+    let packet = wire::forge::ForgedPacket::udp(address(from), address(to), 4000, 4000, Mark::LEN);
     let mut frame = packet.ethernet(mac(from), mac(to)).into_bytes();
     let at = frame.len() - Mark::LEN;
     frame[at..].copy_from_slice(&mark.bytes());

@@ -10,7 +10,7 @@ use aya::programs::{SchedClassifier, TestRun as _, TestRunOptions};
 use filter::{Settings, interface_index};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
-use wire::forge::Packet;
+use wire::forge::ForgedPacket;
 
 use crate::lab::{Enough, HEAD, Host, LONG, Namespace, address, alone, endpoint, mac, now_ns};
 use crate::socket::Socket;
@@ -329,7 +329,7 @@ impl Sender {
 }
 
 fn frame(number: u8, len: usize) -> Vec<u8> {
-    Packet::udp(address(number), address(99), 5000, 5001, len - 28)
+    ForgedPacket::udp(address(number), address(99), 5000, 5001, len - 28)
         .ethernet(mac(number), mac(99))
         .into_bytes()
 }

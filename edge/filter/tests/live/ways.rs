@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use filter::{Kernel, Mode};
-use wire::forge::{Arp, Frame, OUTER_DESTINATION, Packet, at};
+use wire::forge::{ForgedArp, ForgedFrame, ForgedPacket, OUTER_DESTINATION, at};
 use wire::{Bth, Mac, ipv6_of};
 
 use crate::lab::{HEAD, Host, Namespace, VTEP, address, alone, endpoint, mac, until};
@@ -23,7 +23,7 @@ fn over_a_bridge_only_the_own_job_is_reached() {
     let [sender, friend, stranger] = [2, 3, 4].map(|number| host.workload(number));
     host.put(&[HEAD, &endpoint(2, 1001), &endpoint(3, 1001), &endpoint(4, 1002)].concat());
     let from = Socket::on(&sender, "eth0");
-    let check = |frame: Frame, to: &Namespace, expected: &str| {
+    let check = |frame: ForgedFrame, to: &Namespace, expected: &str| {
         let said = told(&[&host.kernel], &from, &Socket::on(to, "eth0"), frame);
         assert_eq!(said, expected);
     };
@@ -51,14 +51,14 @@ fn a_question_for_a_neighbour_stays_within_the_job() {
     host.put(&[HEAD, &endpoint(2, 1001), &endpoint(3, 1001), &endpoint(4, 1002)].concat());
     let [from, friend, stranger] =
         [sender, friend, stranger].map(|namespace| Socket::on(&namespace, "eth0"));
-    let question = Arp {
+    let question = ForgedArp {
         reply: false,
         sender_mac: mac(2),
         sender: address(2).into(),
         target_mac: Mac([0; 6]),
         target: address(3).into(),
     };
-    let question = Frame::arp(question, Mac::BROADCAST);
+    let question = ForgedFrame::arp(question, Mac::BROADCAST);
     from.send(&question);
     let heard = friend.receive(Duration::from_secs(2)).expect("a friend does not hear it");
     assert_eq!(heard[..42], question[..42]);
@@ -141,7 +141,7 @@ impl Pair {
         Self { near, far, sender, friend, stranger }
     }
 
-    fn told(&self, frame: Frame, to: &Namespace) -> String {
+    fn told(&self, frame: ForgedFrame, to: &Namespace) -> String {
         let kernels = [&self.near.kernel, &self.far.kernel];
         told(&kernels, &Socket::on(&self.sender, "eth0"), &Socket::on(to, "eth0"), frame)
     }
@@ -178,7 +178,7 @@ fn through_the_tunnel_the_tag_and_the_class_are_on_the_wire() {
     assert_eq!(outer[at::VXLAN..at::VXLAN + 8], [0x88, 0, 3, 0xe9, 0, 0xc3, 0x61, 0]);
     assert_eq!(outer[at::IP + 1], 0, "other traffic is in no class");
 
-    let roce = Packet::roce(address(2), address(7), 49152, BTH, 64).ethernet(mac(2), mac(7));
+    let roce = ForgedPacket::roce(address(2), address(7), 49152, BTH, 64).ethernet(mac(2), mac(7));
     assert_eq!(pair.told(roce, &pair.friend), "passes");
     let outer = tunnelled(&wire);
     assert_eq!(outer[at::VXLAN..at::VXLAN + 4], [0x88, 0, 3, 0xe9]);
@@ -195,7 +195,7 @@ fn what_the_fabric_forges_does_not_come_through_the_tunnel() {
     let [friend, stranger] =
         [&pair.friend, &pair.stranger].map(|namespace| Socket::on(namespace, "eth0"));
     let from = Socket::on(&pair.far.fabric, "fab0");
-    let check = |inner: Frame, vtep: [u8; 4], tag, to: &Socket, expected: &str| {
+    let check = |inner: ForgedFrame, vtep: [u8; 4], tag, to: &Socket, expected: &str| {
         let outer = inner.vxlan(vtep, FAR, 50017, tag);
         assert_eq!(told(&[&pair.far.kernel], &from, to, outer), expected);
     };
@@ -214,7 +214,7 @@ fn jumbo_frames_pass_an_uplink_that_the_driver_judges() {
     let pair = Pair::new();
     assert_eq!(pair.far.mode, Mode::Driver);
     for len in [1500, 4000, 8000, 8950] {
-        let packet = Packet::udp(address(2), address(7), 1, 2, len - 28);
+        let packet = ForgedPacket::udp(address(2), address(7), 1, 2, len - 28);
         assert_eq!(pair.told(packet.ethernet(mac(2), mac(7)), &pair.friend), "passes", "{len}");
     }
 }
@@ -296,11 +296,11 @@ fn tunnelled(wire: &Socket) -> Vec<u8> {
     }
 }
 
-fn marked_six(from: u8, to: u8) -> Frame {
+fn marked_six(from: u8, to: u8) -> ForgedFrame {
     let [source, destination] = [from, to].map(|number| ipv6_of(17, address(number).into()));
-    Packet::udp(source, destination, 7, 8, 20).ethernet(mac(from), mac(to))
+    ForgedPacket::udp(source, destination, 7, 8, 20).ethernet(mac(from), mac(to))
 }
 
-fn to_all(from: u8) -> Frame {
+fn to_all(from: u8) -> ForgedFrame {
     mark::packet(from, 3).ethernet(mac(from), Mac::BROADCAST)
 }

@@ -4,7 +4,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use model::Port;
-use wire::forge::{ACK, Arp, Frame, Packet, SYN};
+use wire::forge::{ACK, ForgedArp, ForgedFrame, ForgedPacket, SYN};
 use wire::{Bth, Hook, Mac, ipv6_of};
 
 /// 10.9.0.0 lies far from 10.1.0.0, so that t17 is paged and t18 is not.
@@ -80,17 +80,17 @@ pub(crate) fn ordinary() -> Vec<(Hook, u16, Vec<u8>)> {
     let bth = Bth { opcode: 4, pkey: 0xffff, destination_qp: 17, version: 0 };
     let mut frames = Vec::new();
     for packet in [
-        |from, to| Packet::udp(from, to, 49152, 443, 40),
-        |from, to| Packet::tcp(from, to, 40000, 2049, SYN, 0),
-        |from, to| Packet::tcp(from, to, 2049, 40000, ACK, 1000),
-        |from, to| Packet::echo(from, to, 56),
+        |from, to| ForgedPacket::udp(from, to, 49152, 443, 40),
+        |from, to| ForgedPacket::tcp(from, to, 40000, 2049, SYN, 0),
+        |from, to| ForgedPacket::tcp(from, to, 2049, 40000, ACK, 1000),
+        |from, to| ForgedPacket::echo(from, to, 56),
     ] {
         frames.extend(both_directions(packet(here, peer), packet(peer, here), 1001, VTEPS[1]));
     }
-    let roce = |from, to| Packet::roce(from, to, 49152, bth, 64);
+    let roce = |from, to| ForgedPacket::roce(from, to, 49152, bth, 64);
     frames.extend(both_directions(roce(here, peer), roce(peer, here), 1001, VTEPS[1]));
-    let asks = Packet::tcp(here, server, 40000, 2049, SYN, 0);
-    let answers = Packet::tcp(server, here, 2049, 40000, SYN | ACK, 0);
+    let asks = ForgedPacket::tcp(here, server, 40000, 2049, SYN, 0);
+    let answers = ForgedPacket::tcp(server, here, 2049, 40000, SYN | ACK, 0);
     frames.extend(both_directions(asks, answers, 2001, VTEPS[3]));
     frames
 }
@@ -109,8 +109,8 @@ pub(crate) fn untagged((hook, mark, frame): &(Hook, u16, Vec<u8>)) -> Option<(Ho
 /// A packet that leaves the endpoint of `swp2`, and one with a tag that comes to it from behind a
 /// tunnel endpoint: through the fabric, and to the port.
 fn both_directions(
-    leaves: Packet,
-    comes: Packet,
+    leaves: ForgedPacket,
+    comes: ForgedPacket,
     tag: u16,
     vtep: [u8; 4],
 ) -> [(Hook, u16, Vec<u8>); 3] {
@@ -134,62 +134,64 @@ fn mac_of(address: Ipv4Addr) -> Mac {
     Mac([2, 0, 0, 0, 0, last])
 }
 
-fn packets(from: Ipv4Addr, to: Ipv4Addr) -> Vec<Packet> {
+fn packets(from: Ipv4Addr, to: Ipv4Addr) -> Vec<ForgedPacket> {
     let (from6, to6) = (ipv6_of(17, from), ipv6_of(17, to));
     let (theirs, others) = (ipv6_of(18, from), ipv6_of(18, to));
     let bth = Bth { opcode: 4, pkey: 0xffff, destination_qp: 17, version: 0 };
-    let (first, last) = Packet::udp(from, to, 5000, 6000, 120).fragments(64);
+    let (first, last) = ForgedPacket::udp(from, to, 5000, 6000, 120).fragments(64);
     vec![
-        Packet::udp(from, to, 49152, 443, 40),
-        Packet::udp(from, to, 443, 49152, 0),
-        Packet::udp(from, to, 5000, 4789, 60),
-        Packet::tcp(from, to, 40000, 2049, SYN, 0),
-        Packet::tcp(from, to, 2049, 40000, SYN, 0),
-        Packet::tcp(from, to, 2049, 40000, SYN | ACK, 30),
-        Packet::roce(from, to, 49152, bth, 64),
-        Packet::roce(from, to, 49152, Bth { pkey: 0x8000, ..bth }, 64),
-        Packet::echo(from, to, 56),
-        Packet::new(from, to, 47, vec![0; 30]),
-        Packet::new(from, to, 132, vec![0; 30]),
+        ForgedPacket::udp(from, to, 49152, 443, 40),
+        ForgedPacket::udp(from, to, 443, 49152, 0),
+        ForgedPacket::udp(from, to, 5000, 4789, 60),
+        ForgedPacket::tcp(from, to, 40000, 2049, SYN, 0),
+        ForgedPacket::tcp(from, to, 2049, 40000, SYN, 0),
+        ForgedPacket::tcp(from, to, 2049, 40000, SYN | ACK, 30),
+        ForgedPacket::roce(from, to, 49152, bth, 64),
+        ForgedPacket::roce(from, to, 49152, Bth { pkey: 0x8000, ..bth }, 64),
+        ForgedPacket::echo(from, to, 56),
+        ForgedPacket::new(from, to, 47, vec![0; 30]),
+        ForgedPacket::new(from, to, 132, vec![0; 30]),
         first,
         last,
-        Packet::udp(from6, to6, 49152, 443, 40),
-        Packet::tcp(from6, to6, 40000, 2049, ACK, 0),
-        Packet::tcp(from6, others, 40000, 2049, SYN, 0),
-        Packet::tcp(theirs, to6, 2049, 40000, ACK, 0),
-        Packet::udp(theirs, to6, 49152, 443, 40),
-        Packet::roce(from6, to6, 49152, bth, 64),
-        Packet::echo(from6, to6, 56),
-        Packet::icmp(from6, to6, 134, 0, 16),
+        ForgedPacket::udp(from6, to6, 49152, 443, 40),
+        ForgedPacket::tcp(from6, to6, 40000, 2049, ACK, 0),
+        ForgedPacket::tcp(from6, others, 40000, 2049, SYN, 0),
+        ForgedPacket::tcp(theirs, to6, 2049, 40000, ACK, 0),
+        ForgedPacket::udp(theirs, to6, 49152, 443, 40),
+        ForgedPacket::roce(from6, to6, 49152, bth, 64),
+        ForgedPacket::echo(from6, to6, 56),
+        ForgedPacket::icmp(from6, to6, 134, 0, 16),
     ]
 }
 
-fn neighbours(of: Ipv4Addr) -> Vec<Frame> {
+fn neighbours(of: Ipv4Addr) -> Vec<ForgedFrame> {
     let mac = mac_of(of);
     let six = ipv6_of(17, of);
-    let request = Arp {
+    let request = ForgedArp {
         reply: false,
         sender_mac: mac,
         sender: of,
         target_mac: Mac([0; 6]),
         target: ADDRESSES[0],
     };
-    let probe = Arp { sender: Ipv4Addr::UNSPECIFIED, ..request };
+    let probe = ForgedArp { sender: Ipv4Addr::UNSPECIFIED, ..request };
     let gateway = Mac([2, 0, 0, 0, 0, 1]);
-    let answer = Arp { reply: true, sender_mac: gateway, sender: [10, 1, 0, 1].into(), ..request };
+    let answer =
+        ForgedArp { reply: true, sender_mac: gateway, sender: [10, 1, 0, 1].into(), ..request };
     let group = Mac([0x33, 0x33, 0xff, 0, 0, 2]);
     vec![
-        Frame::arp(request, Mac::BROADCAST),
-        Frame::arp(Arp { reply: true, ..request }, mac_of(ADDRESSES[0])),
-        Frame::arp(probe, Mac::BROADCAST),
-        Frame::arp(answer, mac),
-        Packet::solicit(six, ipv6_of(17, ADDRESSES[0]), Some(mac)).ethernet(mac, group),
-        Packet::solicit(Ipv6Addr::UNSPECIFIED, six, None).ethernet(mac, group),
-        Packet::advertise(six, ipv6_of(17, ADDRESSES[0]), six, Some(mac)).ethernet(mac, gateway),
+        ForgedFrame::arp(request, Mac::BROADCAST),
+        ForgedFrame::arp(ForgedArp { reply: true, ..request }, mac_of(ADDRESSES[0])),
+        ForgedFrame::arp(probe, Mac::BROADCAST),
+        ForgedFrame::arp(answer, mac),
+        ForgedPacket::solicit(six, ipv6_of(17, ADDRESSES[0]), Some(mac)).ethernet(mac, group),
+        ForgedPacket::solicit(Ipv6Addr::UNSPECIFIED, six, None).ethernet(mac, group),
+        ForgedPacket::advertise(six, ipv6_of(17, ADDRESSES[0]), six, Some(mac))
+            .ethernet(mac, gateway),
     ]
 }
 
-fn tunnelled(frame: &Frame) -> Vec<(Hook, Vec<u8>)> {
+fn tunnelled(frame: &ForgedFrame) -> Vec<(Hook, Vec<u8>)> {
     let own = Ipv4Addr::from(VTEPS[0]);
     let outer = Ipv4Addr::from(VTEPS[1]);
     [
@@ -208,14 +210,14 @@ fn tunnelled(frame: &Frame) -> Vec<(Hook, Vec<u8>)> {
 fn underlay() -> Vec<(Hook, Vec<u8>)> {
     let (from, to) = (Ipv4Addr::from(VTEPS[1]), Ipv4Addr::from(VTEPS[0]));
     let (a, b) = (Mac([2, 1, 0, 0, 0, 1]), Mac([2, 1, 0, 0, 0, 2]));
-    let inner = Packet::udp(ADDRESSES[2], ADDRESSES[0], 5000, 6000, 30).ethernet(a, b);
+    let inner = ForgedPacket::udp(ADDRESSES[2], ADDRESSES[0], 5000, 6000, 30).ethernet(a, b);
     [
-        Packet::tcp(from, to, 40000, 179, ACK, 19).ethernet(a, b),
-        Packet::udp(from, to, 49152, 3784, 24).ethernet(a, b),
-        Packet::echo(ipv6_of(0, from), ipv6_of(0, to), 8).ethernet(a, b),
-        Packet::new(from, to, 47, vec![0; 20]).ethernet(a, b),
-        Frame::ethertype(a, b, 0x88cc, vec![0; 46]),
-        Frame::ethertype(a, b, 0x8847, vec![0; 46]),
+        ForgedPacket::tcp(from, to, 40000, 179, ACK, 19).ethernet(a, b),
+        ForgedPacket::udp(from, to, 49152, 3784, 24).ethernet(a, b),
+        ForgedPacket::echo(ipv6_of(0, from), ipv6_of(0, to), 8).ethernet(a, b),
+        ForgedPacket::new(from, to, 47, vec![0; 20]).ethernet(a, b),
+        ForgedFrame::ethertype(a, b, 0x88cc, vec![0; 46]),
+        ForgedFrame::ethertype(a, b, 0x8847, vec![0; 46]),
         inner.tunnel(from, to, 6081, vec![0; 8]),
     ]
     .into_iter()

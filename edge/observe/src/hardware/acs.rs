@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::PciAddress;
 
 use super::files::{Files, Unread};
-use super::function::Found;
+use super::function::PciFunction;
 
 /// What a port must do: validate sources, redirect requests and completions, forward upstream.
 const NEEDED: u16 = 0x01 | 0x04 | 0x08 | 0x10;
@@ -29,7 +29,7 @@ const MOST_CAPABILITIES: usize = 960;
 /// The bridges that join functions of ours, and which.
 pub(super) fn beneath(
     files: &Files<'_>,
-    functions: &BTreeMap<PciAddress, Found>,
+    functions: &BTreeMap<PciAddress, PciFunction>,
 ) -> Result<BTreeMap<PciAddress, BTreeSet<PciAddress>>, Unread> {
     let ours = || functions.iter().filter(|(_, function)| function.is_ours());
     let mut ports = BTreeMap::new();

@@ -53,16 +53,16 @@ pub struct Card {
     /// Its place on its board, from 1.
     pub module: Option<u16>,
     /// How it is cut.
-    pub cut: Option<Cut>,
+    pub cut: Option<MigCut>,
     /// Its NVLinks.
     pub nvlinks: Option<Nvlinks>,
     /// Where it stands in its NVLink fabric, if it is made for one.
-    pub fabric: Option<Fabric>,
+    pub fabric: Option<NvlinkFabric>,
 }
 
 /// How a GPU is cut into instances.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Cut {
+pub struct MigCut {
     /// Whether it can be cut as it is now.
     pub is_on: bool,
     /// The instances, by where they begin.
@@ -95,7 +95,7 @@ pub struct Nvlinks {
 
 /// Where a GPU stands in its NVLink fabric.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Fabric {
+pub enum NvlinkFabric {
     /// Nobody told it to join one.
     NotStarted,
     /// It is about to.

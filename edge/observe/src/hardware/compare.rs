@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use model::{PciAddress, mig_profiles};
 
-use super::boards::{Account, Card, Fabric, Instance, Unsaid};
+use super::boards::{Account, Card, Instance, NvlinkFabric, Unsaid};
 use super::files::{Files, Unread};
-use super::function::Found;
+use super::function::PciFunction;
 use super::products;
 use super::{Caution, Hardware, Note};
 
@@ -59,7 +59,7 @@ fn presence(node: &Hardware, account: &Account) -> Vec<Note> {
     said.into_iter().map(|said| Caution::Contradiction.note(said)).collect()
 }
 
-fn is_driven(found: &Found) -> bool {
+fn is_driven(found: &PciFunction) -> bool {
     found.is_of_nvidia() && found.driver.as_deref() == Some(DRIVER)
 }
 
@@ -101,12 +101,12 @@ fn fabrics(node: &Hardware, account: &Account) -> Vec<Note> {
         };
         match &card.fabric {
             None => {}
-            Some(Fabric::NotStarted) => notes.push(outside("nobody told it to join one")),
-            Some(Fabric::Joining) => notes.push(outside("it is still joining")),
-            Some(Fabric::Failed(code, words)) => {
+            Some(NvlinkFabric::NotStarted) => notes.push(outside("nobody told it to join one")),
+            Some(NvlinkFabric::Joining) => notes.push(outside("it is still joining")),
+            Some(NvlinkFabric::Failed(code, words)) => {
                 notes.push(outside(&format!("joining failed with {code} ({words})")));
             }
-            Some(Fabric::Joined { cluster, clique }) => {
+            Some(NvlinkFabric::Joined { cluster, clique }) => {
                 let own = format!("in clique {clique} of the NVLink fabric {cluster}");
                 let (other, theirs) = first.get_or_insert((gpu, own.clone()));
                 if own != *theirs {

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use model::{Name, PciAddress};
 
-use super::function::Found;
+use super::function::PciFunction;
 use super::number::in_words;
 use super::products::named;
 use super::{Caution, Hardware, Note};
@@ -74,7 +74,7 @@ impl Hardware {
             notes.push(Caution::Unknown.note("there is no GPU that anybody knows"));
             return format!("{{product: {UNKNOWN:?}, board: {UNKNOWN:?}}}");
         };
-        let id = |gpu: &Found| format!("{:04x}:{:04x}", gpu.vendor, gpu.device);
+        let id = |gpu: &PciFunction| format!("{:04x}:{:04x}", gpu.vendor, gpu.device);
         if let Some(other) = gpus.find(|gpu| id(gpu) != id(first)) {
             let said = format!("GPUs {} and {} are in one node", id(first), id(other));
             notes.push(Caution::LeftOut.note(said));
@@ -94,7 +94,7 @@ impl Hardware {
 
     fn nics(&self, notes: &mut Vec<Note>) -> String {
         let addresses = &self.layout.nics;
-        let found: Vec<&Found> =
+        let found: Vec<&PciFunction> =
             addresses.iter().filter_map(|nic| self.functions.get(nic)).collect();
         let rate = found.iter().filter_map(|nic| nic.rate_bps).min();
         let rate = rate.map_or(format!("{UNKNOWN:?}"), in_words);
@@ -106,7 +106,11 @@ impl Hardware {
         format!("{{count: {}, rate: {rate}, vfs: {vfs}}}", addresses.len())
     }
 
-    fn each<T: Display>(&self, addresses: &[PciAddress], value: impl Fn(&Found) -> T) -> String {
+    fn each<T: Display>(
+        &self,
+        addresses: &[PciAddress],
+        value: impl Fn(&PciFunction) -> T,
+    ) -> String {
         let value = |address| match self.functions.get(address) {
             Some(found) => value(found).to_string(),
             None => format!("{UNKNOWN:?}"),

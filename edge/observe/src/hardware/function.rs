@@ -20,7 +20,7 @@ const BRIDGE_CLASS: u16 = 0x0604;
 
 /// A PCI function.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Found {
+pub struct PciFunction {
     /// What it is; none if it is none of our business.
     pub kind: Option<Kind>,
     /// Who made it.
@@ -60,7 +60,7 @@ pub enum Kind {
     Other,
 }
 
-impl Found {
+impl PciFunction {
     /// Whether it is a whole GPU.
     pub(super) fn is_gpu(&self, known: &Known) -> bool {
         let is_listed = known.gpu_ids.contains(&(self.vendor, self.device));
@@ -93,7 +93,7 @@ impl Found {
 pub(super) fn all(
     files: &Files<'_>,
     notes: &mut Vec<Note>,
-) -> Result<BTreeMap<PciAddress, Found>, Unread> {
+) -> Result<BTreeMap<PciAddress, PciFunction>, Unread> {
     let mut functions = BTreeMap::new();
     for name in files.names(FUNCTIONS)? {
         let folder = format!("{FUNCTIONS}/{name}");
@@ -110,9 +110,9 @@ pub(super) fn all(
     Ok(functions)
 }
 
-fn one(files: &Files<'_>, folder: &str) -> Result<Found, Unread> {
+fn one(files: &Files<'_>, folder: &str) -> Result<PciFunction, Unread> {
     let file = |name: &str| format!("{folder}/{name}");
-    let mut found = Found {
+    let mut found = PciFunction {
         kind: None,
         // The kernel shows sixteen bits of each, and the class with its interface below.
         vendor: files.hex(&file("vendor"))? as u16,
@@ -198,7 +198,7 @@ fn mac(files: &Files<'_>, folder: &str) -> Result<Option<String>, Unread> {
 /// Reads where our functions stand, and finds what else stands in their groups.
 pub(super) fn place(
     files: &Files<'_>,
-    functions: &mut BTreeMap<PciAddress, Found>,
+    functions: &mut BTreeMap<PciAddress, PciFunction>,
     notes: &mut Vec<Note>,
 ) -> Result<(), Unread> {
     let ours = functions.iter().filter(|(_, function)| function.is_ours());

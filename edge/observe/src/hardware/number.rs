@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use model::{PciAddress, PciLayout};
 
-use super::function::{Found, Kind};
+use super::function::{Kind, PciFunction};
 use super::products;
 use super::{Account, Caution, Known, Note, Silence, Unread};
 
 /// The order of GPUs and interfaces: as the fleet says, then as they are found. And whether that of
 /// GPUs is known to be the order of module ids.
 pub(super) fn layout(
-    functions: &BTreeMap<PciAddress, Found>,
+    functions: &BTreeMap<PciAddress, PciFunction>,
     account: &Result<Account, Silence>,
     known: &Known,
     notes: &mut Vec<Note>,
@@ -40,7 +40,7 @@ pub(super) fn layout(
 
 /// Who may know in which order GPUs stand on their board.
 struct Order<'a> {
-    functions: &'a BTreeMap<PciAddress, Found>,
+    functions: &'a BTreeMap<PciAddress, PciFunction>,
     account: &'a Result<Account, Silence>,
     known: &'a Known,
 }
@@ -50,7 +50,7 @@ impl Order<'_> {
     fn of(&self, mut gpus: Vec<PciAddress>, notes: &mut Vec<Note>) -> (Vec<PciAddress>, bool) {
         // Only NVIDIA's boards have module ids that differ from the order of addresses.
         let found = |gpu: &PciAddress| self.functions.get(gpu);
-        if !gpus.iter().filter_map(found).any(Found::is_of_nvidia) {
+        if !gpus.iter().filter_map(found).any(PciFunction::is_of_nvidia) {
             if gpus.len() > 1 {
                 let said = "GPUs are numbered in the order of their PCI addresses";
                 notes.push(Caution::Inferred.note(said));
@@ -134,7 +134,10 @@ fn gap(gpus: &[PciAddress], modules: &BTreeMap<PciAddress, u16>, ids: &[u16]) ->
 }
 
 /// Interfaces of the compute fabric are equal, and no others are faster.
-fn fastest(functions: &BTreeMap<PciAddress, Found>, notes: &mut Vec<Note>) -> Vec<PciAddress> {
+fn fastest(
+    functions: &BTreeMap<PciAddress, PciFunction>,
+    notes: &mut Vec<Note>,
+) -> Vec<PciAddress> {
     let nics = functions.iter().filter(|(_, function)| function.is_nic());
     let nics: Vec<(PciAddress, Option<u64>)> =
         nics.map(|(address, function)| (*address, function.rate_bps)).collect();
@@ -163,7 +166,7 @@ pub(super) fn in_words(rate_bps: u64) -> String {
 
 /// Says of each function what it is.
 pub(super) fn sort(
-    functions: &mut BTreeMap<PciAddress, Found>,
+    functions: &mut BTreeMap<PciAddress, PciFunction>,
     layout: &PciLayout,
     notes: &mut Vec<Note>,
 ) {

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use model::PciAddress;
 
-use super::boards::{Account, Boards, Card, Cut, Fabric, Instance, Nvlinks, Silence, Unsaid};
+use super::boards::{
+    Account, Boards, Card, Instance, MigCut, NvlinkFabric, Nvlinks, Silence, Unsaid,
+};
 use sys::{Device, Failure, Joining, Profile, Session};
 
 /// What it is called. The number is that of its interface, which never changed.
@@ -126,10 +128,10 @@ fn card(session: &Session, device: &Device<'_>, at: PciAddress, account: &mut Ac
     }
 }
 
-fn cut(device: &Device<'_>) -> Result<Cut, Failure> {
+fn cut(device: &Device<'_>) -> Result<MigCut, Failure> {
     // A GPU that cannot be cut at all is whole, and that is known.
     if supported(device.mig_is_on())? != Some(true) {
-        return Ok(Cut::default());
+        return Ok(MigCut::default());
     }
     let mut instances = Vec::new();
     for profile in profiles(device)? {
@@ -143,7 +145,7 @@ fn cut(device: &Device<'_>) -> Result<Cut, Failure> {
         instances.extend(placed);
     }
     instances.sort_by_key(|instance| (instance.start, instance.id));
-    Ok(Cut { is_on: true, instances })
+    Ok(MigCut { is_on: true, instances })
 }
 
 /// The ways to cut it. A GPU that can be cut has some: none would hide every instance.
@@ -171,13 +173,15 @@ fn nvlinks(device: &Device<'_>) -> Result<Option<Nvlinks>, Failure> {
 }
 
 /// Where it stands; none if it is not made for a fabric (nvml.h, `NVML_GPU_FABRIC_STATE`).
-fn joined(session: &Session, joining: &Joining) -> Option<Fabric> {
+fn joined(session: &Session, joining: &Joining) -> Option<NvlinkFabric> {
     match (joining.state, joining.status) {
         (0, _) => None,
-        (1, _) => Some(Fabric::NotStarted),
-        (2, _) => Some(Fabric::Joining),
-        (3, 0) => Some(Fabric::Joined { cluster: uuid(joining.cluster), clique: joining.clique }),
-        (_, status) => Some(Fabric::Failed(status, session.words(status))),
+        (1, _) => Some(NvlinkFabric::NotStarted),
+        (2, _) => Some(NvlinkFabric::Joining),
+        (3, 0) => {
+            Some(NvlinkFabric::Joined { cluster: uuid(joining.cluster), clique: joining.clique })
+        }
+        (_, status) => Some(NvlinkFabric::Failed(status, session.words(status))),
     }
 }
 

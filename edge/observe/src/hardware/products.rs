@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::PciAddress;
 
-use super::function::Found;
+use super::function::PciFunction;
 
 /// Vendor and device, the product's name in documents, and the board that so many of them are on.
 struct Product {
@@ -37,14 +37,17 @@ const PRODUCTS: [Product; 12] = [
 ];
 
 /// The product and its board; nothing where nobody listed the id.
-pub(super) fn named(gpu: &Found, count: usize) -> Option<(&'static str, &'static str)> {
+pub(super) fn named(gpu: &PciFunction, count: usize) -> Option<(&'static str, &'static str)> {
     let product = PRODUCTS.iter().find(|product| product.id == (gpu.vendor, gpu.device))?;
     let board = product.board.filter(|(gpus, _)| *gpus == count);
     Some((product.name, board.map_or(NO_BOARD, |(_, board)| board)))
 }
 
 /// Whether these are known to be on no board, so that nothing depends on their order.
-pub(super) fn are_cards(gpus: &[PciAddress], functions: &BTreeMap<PciAddress, Found>) -> bool {
+pub(super) fn are_cards(
+    gpus: &[PciAddress],
+    functions: &BTreeMap<PciAddress, PciFunction>,
+) -> bool {
     gpus.iter().all(|gpu| {
         let named = functions.get(gpu).and_then(|found| named(found, gpus.len()));
         named.is_some_and(|(_, board)| board == NO_BOARD)

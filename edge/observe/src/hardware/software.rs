@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{PciAddress, Versions};
 
 use super::files::{Files, Unread};
-use super::function::{Found, Kind};
+use super::function::{Kind, PciFunction};
 use super::{Caution, Note};
 
 const SECURE_BOOT: &str =
@@ -16,13 +16,13 @@ const PACKAGES: &str = "var/lib/dpkg/status";
 /// library may tell the driver's version where the kernel does not.
 pub(super) fn versions(
     files: &Files<'_>,
-    functions: &BTreeMap<PciAddress, Found>,
+    functions: &BTreeMap<PciAddress, PciFunction>,
     told: Option<&str>,
     notes: &mut Vec<Note>,
 ) -> Result<(Versions, bool), Unread> {
     let mut gpus =
         functions.values().filter(|function| matches!(function.kind, Some(Kind::Gpu(_))));
-    let vendor = if gpus.any(Found::is_of_amd) { Vendor::Amd } else { Vendor::Nvidia };
+    let vendor = if gpus.any(PciFunction::is_of_amd) { Vendor::Amd } else { Vendor::Nvidia };
     let secure_boot = secure_boot(files)?;
     let found = [
         ("the GPU driver's version", driver(files, vendor)?.or(told.map(str::to_owned))),

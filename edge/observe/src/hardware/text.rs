@@ -8,7 +8,7 @@ use model::PciAddress;
 use super::Hardware;
 use super::boards::Silence;
 use super::files::{Files, Unread};
-use super::function::{Found, Kind};
+use super::function::{Kind, PciFunction};
 
 /// The driver through which a function is given to a virtual machine.
 const VFIO: &str = "vfio-pci";
@@ -20,7 +20,7 @@ impl Hardware {
         let mut text = String::new();
         // Writing into a String cannot fail.
         for (address, function) in self.in_order() {
-            let Found { group, numa, .. } = function;
+            let PciFunction { group, numa, .. } = function;
             let what = what(function.kind);
             let _ = writeln!(text, "function {address} {what} group {group} numa {numa}");
         }
@@ -113,7 +113,7 @@ impl Hardware {
     }
 
     /// GPUs first, then interfaces, then their virtual functions, then all else.
-    fn in_order(&self) -> Vec<(&PciAddress, &Found)> {
+    fn in_order(&self) -> Vec<(&PciAddress, &PciFunction)> {
         let mut functions: Vec<_> = self.functions.iter().collect();
         functions.sort_by_key(|(address, function)| (function.kind, **address));
         functions

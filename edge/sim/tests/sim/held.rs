@@ -7,7 +7,7 @@ use std::time::Duration;
 use apply::{Devices as _, Order, Terms};
 use model::{DeviceId, Dialect, Epoch, Generation, Protocol};
 use observe::Holds;
-use sim::{Delivery, Fabric, Folder, Frame, Talk, To, Way};
+use sim::{Delivery, DeviceFolder, Fabric, SentFrame, Talk, To, Way};
 
 use crate::world::{Side, World};
 
@@ -17,7 +17,7 @@ const ANYTHING: Talk =
 #[test]
 fn a_delivery_tells_its_way() {
     let world = World::sound(Side::Nxos, Side::Frr);
-    let frame = Frame {
+    let frame = SentFrame {
         source: "10.1.0.11".parse().unwrap(),
         mac: None,
         to: To::Unicast("10.1.0.12".parse().unwrap(), ANYTHING),
@@ -65,7 +65,7 @@ fn a_folder_holds_what_it_was_given_and_an_edit_by_hand_is_seen() {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("edited-by-hand");
     let _ = fs::remove_dir_all(&path);
     let leaf = world.device("leaf-1");
-    let mut folder = Folder::new(world.fleet(), path.clone());
+    let mut folder = DeviceFolder::new(world.fleet(), path.clone());
     assert!(folder.held(leaf, Dialect::Table).unwrap().is_none());
     let orders = world.orders(Generation(7));
     assert!(apply::push(&orders, &Terms::default(), &mut folder).is_started);
@@ -74,7 +74,7 @@ fn a_folder_holds_what_it_was_given_and_an_edit_by_hand_is_seen() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("default drop\n", "")).unwrap();
 
-    let again = Folder::new(world.fleet(), path.clone());
+    let again = DeviceFolder::new(world.fleet(), path.clone());
     let held = again.held(leaf, Dialect::Table).unwrap().unwrap();
     assert_eq!(held.generation, Generation(7));
     assert!(!held.text.contains("default drop"));
@@ -141,7 +141,7 @@ fn a_folder_of_a_release_before_this_one_is_read_and_carried_over() {
     fs::create_dir_all(path.join("leaf-1")).unwrap();
     fs::write(path.join("leaf-1/nxos"), "!\n").unwrap();
     fs::write(path.join("leaf-1/nxos.generation"), "7\n").unwrap();
-    let mut folder = Folder::new(world.fleet(), path.clone());
+    let mut folder = DeviceFolder::new(world.fleet(), path.clone());
     assert_eq!(folder.held(leaf, Dialect::Nxos).unwrap().unwrap().generation, Generation(7));
     assert_eq!(folder.standing(leaf).unwrap().unwrap().epoch, Epoch(0));
     assert!(apply::push(&world.orders(Generation(8)), &Terms::default(), &mut folder).is_started);

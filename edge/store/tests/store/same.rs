@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use store::{AppendError, Batch, Fault, Folder, Memory, ReadError, Revision, Store};
+use store::{AppendError, AppendFault, Batch, Folder, MemoryStore, ReadError, Revision, Store};
 
 use super::{batch, fresh, passing, texts};
 
@@ -81,7 +81,7 @@ proptest! {
     #[test]
     fn memory_and_folder_answer_the_same(steps in prop::collection::vec(step(), 1..16)) {
         let dir = fresh("same");
-        let (mut memory, mut folder) = (Memory::new(7), Folder::open(&dir).unwrap());
+        let (mut memory, mut folder) = (MemoryStore::new(7), Folder::open(&dir).unwrap());
         for step in steps {
             if matches!(step, Step::Again) {
                 (memory, folder) = (memory.again(), Folder::open(&dir).unwrap());
@@ -99,7 +99,7 @@ proptest! {
 #[test]
 fn the_same_seed_gives_the_same_salts_and_installation() {
     let digests = |seed| {
-        let mut memory = Memory::new(seed);
+        let mut memory = MemoryStore::new(seed);
         memory.append(Revision(0), batch(&["1"], &[])).unwrap();
         let twice = [memory.keep(b"x").digest, memory.again().keep(b"x").digest];
         assert_ne!(twice[0], twice[1]);
@@ -109,8 +109,8 @@ fn the_same_seed_gives_the_same_salts_and_installation() {
     assert_ne!(digests(1), digests(2));
 }
 
-fn with(fault: Fault) -> (Vec<String>, Memory) {
-    let mut memory = Memory::new(1);
+fn with(fault: AppendFault) -> (Vec<String>, MemoryStore) {
+    let mut memory = MemoryStore::new(1);
     memory.append(Revision(0), batch(&["1"], &[])).unwrap();
     memory.append(Revision(2), passing(&["2"], &[])).unwrap();
     let kept = [memory.keep(b"content")];
@@ -121,23 +121,23 @@ fn with(fault: Fault) -> (Vec<String>, Memory) {
     assert!(matches!(failed, Err(AppendError::FailedBefore { .. })), "{failed:?}");
     let again = memory.again();
     let is_there = again.beside(&kept[0].digest).unwrap().is_some();
-    assert_eq!(is_there, fault == Fault::After);
+    assert_eq!(is_there, fault == AppendFault::After);
     assert_eq!(again.appends(), 3);
     (texts(&again.read(Revision(1)).unwrap()), again)
 }
 
 #[test]
 fn an_append_fails_as_it_was_told_to() {
-    assert_eq!(with(Fault::Before).0, ["1", "2"]);
-    assert_eq!(with(Fault::After).0, ["1", "2", "3", "4"]);
-    assert_eq!(with(Fault::PowerLoss).0, ["1"]);
-    let (_, mut again) = with(Fault::PowerLoss);
+    assert_eq!(with(AppendFault::Before).0, ["1", "2"]);
+    assert_eq!(with(AppendFault::After).0, ["1", "2", "3", "4"]);
+    assert_eq!(with(AppendFault::PowerLoss).0, ["1"]);
+    let (_, mut again) = with(AppendFault::PowerLoss);
     assert_eq!(again.append(Revision(2), batch(&["5"], &[])).unwrap(), Revision(3));
 }
 
 #[test]
 fn a_loss_of_power_takes_what_is_not_durable_and_no_more() {
-    let mut memory = Memory::new(1);
+    let mut memory = MemoryStore::new(1);
     memory.append(Revision(0), passing(&["1"], &[])).unwrap();
     let kept = [memory.keep(b"content")];
     memory.append(Revision(2), passing(&["2"], &kept)).unwrap();

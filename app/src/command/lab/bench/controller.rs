@@ -5,7 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use ::lab::Lab;
-use agent::{Fleet, Reached};
+use agent::{Agents, Reached};
 use apply::{Devices, Numbered, Order, Outcome, Receipt, Standing, Terms};
 use control::{Control, Hurry, Request};
 use intent::Source;
@@ -23,7 +23,7 @@ pub(super) struct Controller {
     /// The lab's own documents: file and text.
     papers: Vec<(String, String)>,
     control: Control<Folder>,
-    pub(super) agents: Fleet,
+    pub(super) agents: Agents,
 }
 
 /// How long each step of an apply took.
@@ -63,7 +63,7 @@ impl Controller {
         }
         papers.sort();
         let control = Control::open(Folder::open(lab.state())?, who("lab bench"))?;
-        Ok(Self { papers, control, agents: Fleet::open(&lab.authority(), runtime::handle()?)? })
+        Ok(Self { papers, control, agents: Agents::open(&lab.authority(), runtime::handle()?)? })
     }
 
     /// Puts the lab's documents and these in force, and says how long that took from the moment

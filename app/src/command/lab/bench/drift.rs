@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use ::lab::{Fault, Lab};
-use agent::{Event, Fleet, News};
+use agent::{Agents, Event, News};
 use model::Name;
 
 use super::Part;
@@ -47,7 +47,7 @@ struct Fate {
 }
 
 pub(super) fn measure(lab: &Lab, report: &mut Report) -> Result<(), Stop> {
-    let agents = Fleet::open(&lab.authority(), crate::runtime::handle()?)?;
+    let agents = Agents::open(&lab.authority(), crate::runtime::handle()?)?;
     let (tell, heard) = mpsc::channel();
     agents.listen(move |node, event| {
         // Nobody listens any more when the bench is over.
