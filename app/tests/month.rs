@@ -115,7 +115,7 @@ impl Month {
             ["plan"].as_slice(),
             &["get"],
             &["history"],
-            &["log", "check"],
+            &["verify"],
             &["verify", "--held"],
             &["why", "red/train", "blue/train"],
             &["why", "red/train", "blue/train", "--held"],
