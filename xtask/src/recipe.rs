@@ -21,17 +21,17 @@ pub(crate) fn run(name: &str) -> Result<(), Failure> {
         let known = known(&root).join(", ");
         return Err(Failure::Usage(format!("there is no recipe `{name}`; there is: {known}\n")));
     }
-    let target = shell::target()?;
-    let copy = target.join("recipe").join(name);
+    let own = shell::target()?.join("recipe");
+    let copy = own.join(name);
     anew(&root, &copy).map_err(|cause| {
         Failure::Broken(format!("cannot copy the tree to {}: {cause}", copy.display()))
     })?;
     ends_well(&mut apply(&copy, &patch))?;
     println!("{FOLDER}/{name}.patch applies.");
-    // Guests that are built already need not be built again.
+    // In a folder of its own: cargo takes what it built of a copy for what it built of this tree.
     let mut check = Command::new("cargo");
     check.args(["check", "--quiet", "--workspace", "--all-targets"]);
-    ends_well(check.current_dir(&copy).env("CARGO_TARGET_DIR", &target))?;
+    ends_well(check.current_dir(&copy).env("CARGO_TARGET_DIR", own.join("target")))?;
     println!("What it makes of the tree compiles.");
     Ok(())
 }
