@@ -81,9 +81,9 @@ impl Site {
         let arguments = ["agent", "--listen", &address, "--identity", &identity, "--rehearse"];
         let arguments = [&arguments[..], &["--lease", self.lease]].concat();
         let mut agent = self.desk.command(&arguments).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(agent.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.starts_with(&format!("Ready: {node} listens at")), "{line}");
+        let ready = format!("Ready: {node} listens at");
+        let mut said = BufReader::new(agent.stdout.take().unwrap()).lines();
+        assert!(said.any(|line| line.unwrap().starts_with(&ready)), "{node} is not ready");
         self.agents.push(agent);
     }
 
