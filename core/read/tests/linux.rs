@@ -175,7 +175,7 @@ reach 10.9.0.2-10.9.0.5 vtep 10.255.0.9 vni 50018
             2? link swp5
                no line of this dialect is written so
             3? link swp5 master br1001
-               a port is said to have `mtu 9216 judged` and nothing else
+               a port is said to have `mtu 9216 judged`, less of it, or `down` after it
             4? link eth0 master br1001
                a port is written Ethernet1/5, swp5, rep5 or nic5
             5? neigh 10.1.0.2 lladdr 02:00:00:00:00 dev swp5 master br1001
@@ -216,18 +216,17 @@ uplink swp33 mtu 9216 down
 uplink eth0 mtu 9216 judged
 ",
         expect![[r#"
-            1? link swp5 master br1001 mtu 9216
-               without the packet program anything passes here
-            2? link swp5 master br1001 mtu 9216 judged down
-               nothing passes here while the port is down
-            3? link swp5 master br1001 mtu 1500 judged
-               frames of this fabric need an mtu of 9216
+            1: Attached { port: Swp(5), bridge: Bridge("br1001") }
+            1: Unfiltered(Swp(5))
+            2: Attached { port: Swp(5), bridge: Bridge("br1001") }
+            2: Down(Swp(5))
+            3: Attached { port: Swp(5), bridge: Bridge("br1001") }
+            3: ShortFrames { port: Swp(5), mtu: 1500 }
+            5: Unfiltered(Swp(33))
+            6: Unfiltered(Swp(33))
+            6: Down(Swp(33))
             4? link swp5 master br1001 judged
-               a port is said to have `mtu 9216 judged` and nothing else
-            5? uplink swp33 mtu 9216
-               without the packet program anything passes here
-            6? uplink swp33 mtu 9216 down
-               nothing passes here while the port is down
+               a port is said to have `mtu 9216 judged`, less of it, or `down` after it
             7? uplink eth0 mtu 9216 judged
                a port is written Ethernet1/5, swp5, rep5 or nic5
         "#]],
@@ -303,12 +302,9 @@ fdb 02:00:00:00:00:05 dst 10.255.0.7 dev vx101001
 address 10.3.0.1/24 dev br1001
 ",
         expect![[r#"
-            1? route 10.0.0.0/8 via 10.1.0.5 dev br1001 vrf t17
-               a route that nobody planned can lead out of its VRF
-            2? fdb 02:00:00:00:00:05 dst 10.255.0.7 dev vx101001
-               a forwarding entry that nobody planned can lead anywhere
-            3? address 10.3.0.1/24 dev br1001
-               nobody planned this address
+            1: Stray { what: Route, line: "route 10.0.0.0/8 via 10.1.0.5 dev br1001 vrf t17" }
+            2: Stray { what: Forwarding, line: "fdb 02:00:00:00:00:05 dst 10.255.0.7 dev vx101001" }
+            3: Stray { what: Address, line: "address 10.3.0.1/24 dev br1001" }
         "#]],
     );
 }

@@ -309,12 +309,13 @@ route-map ANY permit 10
 no feature security-group
 ",
         expect![[r#"
+             4 Down(Ethernet(5))
             13 TunnelEnds(Vni(101001))
             13 Tagged(Vni(101001))
+            19 Stray { what: Route, line: "ip route 0.0.0.0/0 10.0.0.1 vrf default" }
             23 LocalAs(Asn(4200000001))
              2 ? switchport mode trunk: no such line is known here
              3 ? switchport trunk allowed vlan 100,200: no such line is known here
-             4 ? shutdown: no such line is known here
              5 ? no ip verify source dhcp-snooping-vlan: no such line is known here
              6 ? ip dhcp snooping trust: no such line is known here
              7 ? ip access-group OPEN in: no such line is known here
@@ -326,7 +327,6 @@ no feature security-group
             16 ? security enforce tag 999 default permit: no such line is known here
             17 ? security enforce tag 1001 default deny: no such line is known here
             18 ? no security enforce tag 999 default deny: no such line is known here
-            19 ? ip route 0.0.0.0/0 10.0.0.1 vrf default: no such line is known here
             21 ? route-target import 65000:50018: no such line is known here
             22 ? import vrf default map ANY: no such line is known here
             25 ? neighbor 10.1.0.2: no such line is known here

@@ -571,9 +571,10 @@ impl Verifier {
         let (Some(&first), Some(&second)) = (devices.next(), devices.next()) else {
             return;
         };
-        let lines = [first, second].map(|device| self.facts(device).has(address).next());
+        let lines = [first, second].into_iter().flat_map(|device| self.facts(device).has(address));
+        let ats: BTreeSet<At> = lines.collect();
         let weakness = Weakness::SharedLoopback { address, first, second };
-        self.weak(judgement, None, weakness, lines.into_iter().flatten());
+        self.weak(judgement, None, weakness, ats);
     }
 
     fn judge_address(&self, vrf: &VrfName, address: Ipv4Addr, judgement: &mut Judgement) {

@@ -389,7 +389,8 @@ impl Lacking<'_> {
             }
             let (protocol, port) = (service.protocol, service.port);
             if is_switch {
-                let own = if spot.port == client.port { &asks } else { &answers };
+                let is_client = (spot.device, spot.port) == (client.device, client.port);
+                let own = if is_client { &asks } else { &answers };
                 let text = format!(
                     "security contract source {asks} destination {answers} policy \
                      P-{own}-{protocol}-{port} bidir"

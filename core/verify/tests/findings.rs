@@ -176,6 +176,7 @@ fn a_vrf_that_does_not_deny_by_default_lets_jobs_meet() {
               leaf-1 nxos:75  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             open-vrf: leaf-1: VRF t1 does not deny by default
               leaf-1 nxos:21  vni 50001
+              leaf-1 nxos lacks security enforce tag 999 default deny
         "#]],
     );
 }
@@ -198,6 +199,7 @@ fn a_port_without_source_guard_can_speak_for_others() {
               leaf-1 nxos:75  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             unguarded: leaf-1: Ethernet1/2 lets any source address pass
               leaf-1 nxos:74  switchport access vlan 18
+              leaf-1 nxos lacks ip verify source dhcp-snooping-vlan
         "#]],
     );
 }
@@ -211,6 +213,7 @@ fn a_segment_without_an_explicit_import_is_told() {
         expect![[r#"
             automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
               leaf-2 nxos:30  vn-segment 100017
+              leaf-2 nxos lacks route-target import 65000:100017
         "#]],
     );
 }
@@ -252,7 +255,7 @@ fn a_line_that_nobody_knows_is_told() {
         "vlan 17\n",
         "ip route 0.0.0.0/0 10.9.9.9\nvlan 17\n",
         expect![[r#"
-            unknown-line: leaf-2: unknown line `ip route 0.0.0.0/0 10.9.9.9`: no such line is known here
+            stray-route: leaf-2: a route that nobody planned: `ip route 0.0.0.0/0 10.9.9.9`
               leaf-2 nxos:29  ip route 0.0.0.0/0 10.9.9.9
         "#]],
     );

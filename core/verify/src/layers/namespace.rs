@@ -216,6 +216,11 @@ struct Space<'a> {
 }
 
 impl Space<'_> {
+    /// Something of this namespace.
+    fn with(&self, what: &str) -> String {
+        format!("{what} in namespace {}", self.name)
+    }
+
     /// Where what is said of it stands.
     const fn managed(&self) -> (DeviceId, Dialect) {
         (self.device, Dialect::Kubernetes)
@@ -241,7 +246,7 @@ fn judge_defaults(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
         let denies = |(hold, _): &(&Hold, At)| matches!(hold, Hold::DeniesByDefault { direction: held, .. } if *held == direction);
         if !lines.iter().any(denies) {
             let weakness = LayerWeakness::OpenNamespace { namespace: namespace(), direction };
-            let text = weakness.place();
+            let text = format!("a policy that denies {}", weakness.place());
             found.absent(own.managed(), text, weakness, [own.said]);
         }
     }
@@ -249,36 +254,41 @@ fn judge_defaults(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
         Hold::StrictTls { strict, .. } => Some((*strict, *at)),
         _ => None,
     });
-    shut(own, strict.collect(), LayerWeakness::PermissiveTls { namespace: namespace() }, found);
+    let permissive = LayerWeakness::PermissiveTls { namespace: namespace() };
+    shut(own, "strict mutual TLS", strict.collect(), permissive, found);
     let restricted = lines.iter().filter_map(|(hold, at)| match hold {
         Hold::Restricted { restricted, .. } => Some((*restricted, *at)),
         _ => None,
     });
-    shut(own, restricted.collect(), LayerWeakness::Unrestricted { namespace: namespace() }, found);
+    let unrestricted = LayerWeakness::Unrestricted { namespace: namespace() };
+    shut(own, "what keeps pods from the host", restricted.collect(), unrestricted, found);
     let has = |is: fn(&Hold) -> bool| lines.iter().any(|(hold, _)| is(hold));
     let lacking = [
         (
             lines.iter().any(|(hold, _)| {
                 matches!(hold, Hold::MeshLets { namespace, .. } if namespace == own.name)
             }),
+            "who may call it",
             LayerWeakness::OpenMesh { namespace: namespace() },
         ),
         (
             has(|hold| matches!(hold, Hold::GpuQuota { .. })),
+            "a quota of GPUs",
             LayerWeakness::NoQuota { namespace: namespace(), of: "GPUs" },
         ),
         (
             has(|hold| matches!(hold, Hold::StorageQuota { .. })),
+            "a quota of storage",
             LayerWeakness::NoQuota { namespace: namespace(), of: "storage" },
         ),
         (
             has(|hold| matches!(hold, Hold::Bounded { .. })),
+            "bounds of containers",
             LayerWeakness::Unbounded { namespace: namespace() },
         ),
     ];
-    for (_, weakness) in lacking.into_iter().filter(|(is_there, _)| !is_there) {
-        let text = weakness.place();
-        found.absent(own.managed(), text, weakness, [own.said]);
+    for (_, what, weakness) in lacking.into_iter().filter(|(is_there, ..)| !is_there) {
+        found.absent(own.managed(), own.with(what), weakness, [own.said]);
     }
 }
 
@@ -312,6 +322,7 @@ fn judge_own_ways(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
 /// Something that must be said and never denied.
 fn shut(
     own: &Space<'_>,
+    what: &str,
     lines: Vec<(bool, At)>,
     weakness: LayerWeakness,
     found: &mut Findings<'_>,
@@ -320,6 +331,6 @@ fn shut(
     if !open.is_empty() {
         found.open(own.device, weakness, open);
     } else if lines.is_empty() {
-        found.absent(own.managed(), weakness.place(), weakness, [own.said]);
+        found.absent(own.managed(), own.with(what), weakness, [own.said]);
     }
 }

@@ -44,7 +44,9 @@ fn a_scheduler_that_does_not_fence_is_told() {
         expect![[r#"
             unconstrained: slurm: Slurm does not keep jobs from devices that it did not give them
               slurm slurm (head:3): Slurm does not keep jobs from others' devices
+              slurm slurm lacks ConstrainDevices=yes
             unlabelled: slurm: Slurm does not keep jobs of different accounts off each other's nodes
+              slurm slurm lacks MCSPlugin=mcs/account
         "#]],
     );
 }
@@ -85,6 +87,7 @@ fn a_reservation_of_other_nodes_is_found() {
               slurm slurm (job gold/big:1): Slurm keeps t1, n2 for gold/big of account gold
             severed: slurm does not give gold/big its node t2
               slurm slurm (job gold/big:1): Slurm keeps t1, n2 for gold/big of account gold
+              slurm slurm lacks node t2 of gold/big
         "#]],
     );
 }
@@ -119,20 +122,28 @@ fn a_namespace_that_lets_others_in_is_found() {
               kubernetes kubernetes (tenant red:4): pods of namespace blue may reach pods of namespace red
             open-namespace: kubernetes: what no policy allows still leaves namespace gold
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
+              kubernetes kubernetes lacks what leaves namespace gold
             shut-namespace: kubernetes: pods of gold cannot call each other through the mesh
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
+              kubernetes kubernetes lacks what lets pods of gold call each other through the mesh
             shut-namespace: kubernetes: pods of red cannot be reached by each other
               kubernetes kubernetes (tenant red:1): namespace red is red's
+              kubernetes kubernetes lacks what lets pods of red be reached by each other
             permissive-tls: kubernetes: pods of gold may speak without mutual TLS
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
+              kubernetes kubernetes lacks namespace gold
             open-mesh: kubernetes: the mesh lets anybody call gold
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
+              kubernetes kubernetes lacks namespace gold
             no-quota: kubernetes: namespace gold has no quota of GPUs
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
+              kubernetes kubernetes lacks GPUs of namespace gold
             unbounded: kubernetes: containers of gold have no bounds by default
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
+              kubernetes kubernetes lacks namespace gold
             unrestricted: kubernetes: pods of gold may reach the host
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
+              kubernetes kubernetes lacks namespace gold
         "#]],
     );
 }
@@ -198,8 +209,11 @@ fn a_tenant_or_a_job_that_a_cluster_forgets_is_severed() {
         },
         expect![[r#"
             severed: slurm does not name green/tune
+              slurm slurm lacks green/tune
             severed: slurm does not name red
+              slurm slurm lacks red
             severed: kubernetes does not name green
+              kubernetes kubernetes lacks green
             nobodys-namespace: kubernetes: namespace green is no tenant's and has something of one
               kubernetes kubernetes (tenant green:1): what no policy allows does not enter namespace green
         "#]],

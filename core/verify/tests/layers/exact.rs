@@ -30,11 +30,13 @@ fn a_job_without_the_files_of_its_drivers_is_severed() {
               t1 devices (job gold/big:7): gold/big may open interface 2
               t1 devices (job gold/big:8): gold/big may open interface 3
               t1 devices (job gold/big:9): gold/big may open memory channel 21
+              t1 devices lacks files /dev/nvidiactl, /dev/nvidia-uvm of gold/big
             severed: n1: devices does not give red/train its file /dev/vfio/vfio
               n1 devices (job red/train:1): red/train may open IOMMU group 10
               n1 devices (job red/train:2): red/train may open IOMMU group 12
               n1 devices (job red/train:3): red/train may open IOMMU group 100
               n1 devices (job red/train:4): red/train may open IOMMU group 102
+              n1 devices lacks file /dev/vfio/vfio of red/train
         "#]],
     );
 }
@@ -98,6 +100,7 @@ fn a_gpu_of_amd_is_known_to_be_one() {
               t1 devices (job gold/big:9): gold/big may open memory channel 21
               t1 devices (job gold/big:10): gold/big may open /dev/nvidiactl
               t1 devices (job gold/big:11): gold/big may open /dev/nvidia-uvm
+              t1 devices lacks file /dev/kfd of gold/big
             severed: t2: devices does not give gold/big its file /dev/kfd
               t2 devices (job gold/big:1): gold/big may open GPU device 0
               t2 devices (job gold/big:2): gold/big may open GPU device 2
@@ -110,6 +113,7 @@ fn a_gpu_of_amd_is_known_to_be_one() {
               t2 devices (job gold/big:9): gold/big may open memory channel 21
               t2 devices (job gold/big:10): gold/big may open /dev/nvidiactl
               t2 devices (job gold/big:11): gold/big may open /dev/nvidia-uvm
+              t2 devices lacks file /dev/kfd of gold/big
             drift: t2: the division of GPU 10 is SPX NPS1; the fleet says that there is none
               t2 amd (head:6): GPU 10 is divided as SPX and NPS1
             drift: t2: the division of GPU 2 is SPX NPS4; the fleet says SPX NPS1
@@ -161,9 +165,12 @@ fn slurm_gives_out_every_gpu_and_knows_where_nodes_hang() {
         expect![[r#"
             severed: slurm does not give gold its node t2
               slurm slurm (tenant gold:1): in Slurm partition gold gold may use t1, one user to a node
+              slurm slurm lacks node t2 of gold
             drift: n1: what Slurm gives out is no GPU device; the fleet says GPU devices 0, 1, 2, 3, 4, 5, 6, 7
             drift: slurm: where t1 hangs is unknown; the fleet says rack-1
+              slurm slurm lacks t1 at rack-1
             drift: slurm: where t2 hangs is unknown; the fleet says rack-1
+              slurm slurm lacks t2 at rack-1
         "#]],
     );
 }
@@ -176,6 +183,7 @@ fn ports_that_are_not_in_the_default_partition_are_told() {
         },
         expect![[r#"
             drift: subnet-p: InfiniBand partition 0x7fff is unknown; the fleet says that every port is in it
+              subnet-p pkey lacks InfiniBand partition 0x7fff with every port
         "#]],
     );
 }
@@ -243,12 +251,14 @@ fn a_namespace_is_open_to_itself_and_as_large_as_its_tenant() {
         expect![[r#"
             shut-namespace: kubernetes: pods of red cannot ask for names
               kubernetes kubernetes (tenant red:1): namespace red is red's
+              kubernetes kubernetes lacks what lets pods of red ask for names
             wrong-quota: kubernetes: the quota of gold is 9 GPUs; what its tenant has allows 8
               kubernetes kubernetes (tenant gold:9): namespace gold may use 9 GPUs
             nobodys-volumes: kubernetes: volumes of class blue may be asked for, and are no tenant's
               kubernetes kubernetes (tenant blue:10): namespace blue may store 2199023255552 bytes in class blue
             no-role: kubernetes: members of red-people have no role in their namespace red
               kubernetes kubernetes (tenant red:1): namespace red is red's
+              kubernetes kubernetes lacks a role for red-people in red
         "#]],
     );
 }

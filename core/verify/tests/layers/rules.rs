@@ -289,6 +289,7 @@ fn a_job_whose_channel_was_never_set_is_severed() {
         expect![[r#"
             severed: t1: imex does not name gold/big
               t1 devices (job gold/big:9): gold/big may open memory channel 21
+              t1 imex lacks gold/big
         "#]],
     );
 }

@@ -200,6 +200,7 @@ fn two_trays_of_one_job_are_in_two_partitions() {
             severed: nvlink does not join nodes t1, t2 of gold/big with each other
               nvlink-rack-1 nvlink (job gold/big:1): NVLink partition 21 joins GPUs 1, 2, 3, 4 of t1
               nvlink-rack-1 nvlink (job gold/big:2): NVLink partition 99 joins GPUs 1, 2, 3, 4 of t2
+              nvlink-rack-1 nvlink lacks nodes t1, t2 of gold/big together
             severed: imex does not join nodes t1, t2 of gold/big with each other
               t1 imex (job gold/big:1): gold/big has memory channel 21
               t2 imex (job gold/big:1): gold/big has memory channel 99
@@ -223,6 +224,7 @@ fn the_fabric_forgets_an_interface_that_the_machine_has() {
         },
         expect![[r#"
             severed: n1: pkey does not give red/train its interface 2
+              subnet-p pkey lacks interface 2 of red/train
         "#]],
     );
 }
@@ -239,6 +241,7 @@ fn a_board_joins_a_jobs_gpus_one_by_one() {
             severed: n1: nvlink does not join GPUs 1, 3 of red/train with each other
               n1 nvlink (head:16): NVLink partition 7 is active
               n1 nvlink (head:17): NVLink partition 9 is active
+              n1 nvlink lacks GPUs 1, 3 of red/train together
         "#]],
     );
 }
