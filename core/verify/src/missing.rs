@@ -18,6 +18,9 @@ use crate::islands::mate;
 use crate::verifier::{JobId, Verifier};
 use crate::world::{Spot, joined, segment, vrf};
 
+/// A port that a cable is plugged into.
+type CableEnd = (DeviceId, Port);
+
 /// The lines that are missing, in the order in which a frame would need them.
 pub(crate) struct Lacking<'a> {
     verifier: &'a Verifier,
@@ -163,11 +166,7 @@ impl Lacking<'_> {
     }
 
     /// The shortest way from one device to another by the fleet's cables.
-    fn cables_between(
-        &self,
-        from: DeviceId,
-        to: DeviceId,
-    ) -> Option<Vec<((DeviceId, Port), (DeviceId, Port))>> {
+    fn cables_between(&self, from: DeviceId, to: DeviceId) -> Option<Vec<(CableEnd, CableEnd)>> {
         let mut before = BTreeMap::from([(from, None)]);
         let mut queue = VecDeque::from([from]);
         while let Some(device) = queue.pop_front().filter(|_| !before.contains_key(&to)) {
@@ -188,7 +187,7 @@ impl Lacking<'_> {
     }
 
     /// What a device does not say of its session with the other end of a cable.
-    fn session(&mut self, (device, port): (DeviceId, Port), (other, end): (DeviceId, Port)) {
+    fn session(&mut self, (device, port): CableEnd, (other, end): CableEnd) {
         let verifier = self.verifier;
         let (ours, theirs) = (verifier.facts(device), verifier.facts(other));
         let of = |cables: &BTreeMap<Ipv4Addr, Lines<Port>>, port: Port| {
