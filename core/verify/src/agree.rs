@@ -170,6 +170,7 @@ impl Verifier {
             }
             if !unfiltered.is_empty() {
                 self.weak(judgement, Some(device), Weakness::Unfiltered(port), unfiltered.ats());
+                self.walk_around(device, port, judgement);
             }
             for (mtu, at) in mtu.iter() {
                 let weakness = Weakness::ShortFrames { port, mtu: *mtu };

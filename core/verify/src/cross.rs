@@ -41,6 +41,22 @@ impl Verifier {
         judgement.findings.extend(crossings.into_values());
     }
 
+    /// Looks for packets that other owners send into the bridge domains of a port, or hear out of
+    /// them.
+    pub(crate) fn walk_around(&self, device: DeviceId, port: Port, judgement: &mut Judgement) {
+        let lines = self.facts(device).ports.get(&port).into_iter();
+        let bridges = lines.flat_map(|lines| lines.attached.values());
+        let here: Vec<DomainKey> = bridges.map(|bridge| (device, bridge.clone())).collect();
+        let mut crossings = Crossings::new();
+        for from in &here {
+            for to in self.reached_from(from) {
+                self.cross(from, &to, &mut crossings);
+            }
+        }
+        judgement.findings.extend(crossings.into_values());
+        self.walk_into(here, judgement);
+    }
+
     /// Finds frames that pass from one bridge domain to another and to another owner.
     pub(crate) fn cross(&self, from: &DomainKey, to: &DomainKey, found: &mut Crossings) {
         for sender in self.seats(from) {

@@ -33,6 +33,9 @@ impl Verifier {
             let alone = members.last().is_none_or(|(last, _)| last.0 != key.0);
             members.push((key, self.index.domain(key).filter(|_| alone)?));
         }
+        // A port that is down, or without its packet program, is looked at by itself.
+        let are_sound = members.iter().all(|(key, _)| self.facts(key.0).states.is_empty());
+        are_sound.then_some(())?;
         let tag = self.common_tag(job, ports, &members)?;
         if let [(key, _)] = members[..] {
             return self.is_in_one_space(key, job).then_some(());

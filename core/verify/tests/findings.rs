@@ -282,6 +282,7 @@ fn an_address_that_two_devices_have_is_told() {
         "interface loopback1\n  ip address 10.255.0.2/32\nrouter bgp 65100",
         expect![[r#"
             shared-loopback: 10.255.0.2 is an address of leaf-2 and of spine: what is for one may end at the other
+              leaf-2 nxos:6  ip address 10.255.0.2/32
               leaf-2 nxos:9  source-interface loopback1
               spine nxos:6  ip address 10.255.0.2/32
         "#]],

@@ -122,7 +122,7 @@ fn a_namespace_that_lets_others_in_is_found() {
               kubernetes kubernetes (tenant red:4): pods of namespace blue may reach pods of namespace red
             open-namespace: kubernetes: what no policy allows still leaves namespace gold
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-              kubernetes kubernetes lacks what leaves namespace gold
+              kubernetes kubernetes lacks a policy that denies what leaves namespace gold
             shut-namespace: kubernetes: pods of gold cannot call each other through the mesh
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
               kubernetes kubernetes lacks what lets pods of gold call each other through the mesh
@@ -131,19 +131,19 @@ fn a_namespace_that_lets_others_in_is_found() {
               kubernetes kubernetes lacks what lets pods of red be reached by each other
             permissive-tls: kubernetes: pods of gold may speak without mutual TLS
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-              kubernetes kubernetes lacks namespace gold
+              kubernetes kubernetes lacks strict mutual TLS in namespace gold
             open-mesh: kubernetes: the mesh lets anybody call gold
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-              kubernetes kubernetes lacks namespace gold
+              kubernetes kubernetes lacks who may call it in namespace gold
             no-quota: kubernetes: namespace gold has no quota of GPUs
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-              kubernetes kubernetes lacks GPUs of namespace gold
+              kubernetes kubernetes lacks a quota of GPUs in namespace gold
             unbounded: kubernetes: containers of gold have no bounds by default
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-              kubernetes kubernetes lacks namespace gold
+              kubernetes kubernetes lacks bounds of containers in namespace gold
             unrestricted: kubernetes: pods of gold may reach the host
               kubernetes kubernetes (tenant gold:1): namespace gold is gold's
-              kubernetes kubernetes lacks namespace gold
+              kubernetes kubernetes lacks what keeps pods from the host in namespace gold
         "#]],
     );
 }
