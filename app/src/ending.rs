@@ -44,8 +44,8 @@ pub(crate) struct Refusal {
     remedy: String,
 }
 
-impl From<plan::Refusal> for Refusal {
-    fn from(refusal: plan::Refusal) -> Self {
+impl From<plan::PlanRefusal> for Refusal {
+    fn from(refusal: plan::PlanRefusal) -> Self {
         Self {
             code: refusal.code(),
             place: None,
@@ -124,7 +124,7 @@ impl Stop {
     }
 
     /// There is no such plan.
-    pub(crate) fn plan(refusals: Vec<plan::Refusal>) -> Self {
+    pub(crate) fn plan(refusals: Vec<plan::PlanRefusal>) -> Self {
         Self::Refused(refusals.into_iter().map(Refusal::from).collect())
     }
 

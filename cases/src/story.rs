@@ -6,13 +6,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use apply::Terms;
+use apply::HoldTerms;
 use control::{Committed, Control, Draft, Hurry, NoDraft, Proof, Request, Who, observed};
 use intent::Source;
 use model::{Artifact, DeviceId, Fleet, Owners, Timestamp};
 use sim::Fabric;
 use store::MemoryStore;
-use verify::{Finding, Ground, Meeting, Said};
+use verify::{Finding, Meeting, MeetingKind, Said};
 
 use crate::Patch;
 
@@ -228,7 +228,7 @@ impl Act {
     fn send(&mut self, committed: &Committed, control: &mut Control<MemoryStore>) -> bool {
         let is_same = |_, desired: &str, held: &str| desired == held;
         let again = control.differing(&committed.cleared, &self.fabric, is_same);
-        let (terms, nobody) = (Terms::default(), BTreeSet::new());
+        let (terms, nobody) = (HoldTerms::default(), BTreeSet::new());
         match control.send(committed, &again, &terms, &nobody, &mut self.fabric, NOW) {
             Ok(applied) => applied.in_force(),
             Err(error) => panic!("a log made of memory takes everything: {error}"),
@@ -273,9 +273,11 @@ impl Act {
 
     fn write_meeting(&self, meeting: &Meeting, out: &mut String) {
         let _ = match meeting.ground {
-            Ground::Segment { vni, tag: Some(tag) } => writeln!(out, "\nsegment {vni} tag {tag}"),
-            Ground::Segment { vni, tag: None } => writeln!(out, "\nsegment {vni} without tag"),
-            Ground::Rule { client, provider, service } => {
+            MeetingKind::Segment { vni, tag: Some(tag) } => {
+                writeln!(out, "\nsegment {vni} tag {tag}")
+            }
+            MeetingKind::Segment { vni, tag: None } => writeln!(out, "\nsegment {vni} without tag"),
+            MeetingKind::Rule { client, provider, service } => {
                 writeln!(out, "\nrule for tag {client} to ask tag {provider} at {service}")
             }
         };
@@ -333,8 +335,8 @@ fn refusal(none: NoDraft) -> String {
 }
 
 /// Each refusal with its code, and what would help.
-fn with_remedies<'a>(refusals: impl Iterator<Item = &'a plan::Refusal>) -> String {
-    let lines = |refusal: &plan::Refusal| {
+fn with_remedies<'a>(refusals: impl Iterator<Item = &'a plan::PlanRefusal>) -> String {
+    let lines = |refusal: &plan::PlanRefusal| {
         format!("{}: {refusal}\n  {}\n", refusal.code(), refusal.remedy())
     };
     refusals.map(lines).collect()

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apply::{Order, Terms};
+use apply::{HoldTerms, Order};
 use cases::Chance;
 use intent::{Intent, Source};
 use model::{DeviceId, Epoch, Job, JobName, NicRef, Port, Want};
 use plan::place::{Ask, Defrag, Ground, Spot};
-use plan::{Ledger, Plan, Planner, Record};
+use plan::{Choice, Ledger, Plan, Planner};
 use sim::Fabric;
 
 #[test]
@@ -118,12 +118,12 @@ impl Town {
         let cleared = verify::clear(&next.plan.fleet, &next.plan.owners(), artifacts).unwrap();
         let generation = next.plan.generation;
         let orders = Order::all(&cleared, Epoch::default(), generation);
-        let applied = apply::push(&orders, &Terms::default(), &mut self.fabric);
+        let applied = apply::push(&orders, &HoldTerms::default(), &mut self.fabric);
         assert!(applied.in_force() && applied.is_started);
         let fleet = Arc::clone(&next.plan.fleet);
         let seen = fleet
             .devices()
-            .map(|device| Record::Seen { device: fleet.device_name(device).clone(), generation });
+            .map(|device| Choice::Seen { device: fleet.device_name(device).clone(), generation });
         for record in next.records.iter().cloned().chain(seen) {
             self.ledger.apply(&record).unwrap();
         }

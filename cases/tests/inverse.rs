@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cases::{World, world};
 use model::{Artifact, Dialect, Part, PartText};
-use verify::{Endpoint, Ground, Meeting};
+use verify::{Endpoint, Meeting, MeetingKind};
 
 const WORLDS: u64 = 1_500;
 
@@ -52,7 +52,7 @@ fn check(form: fn(Artifact) -> Artifact) {
         assert_eq!(found, [], "seed {seed}\n{}", world.documents);
         let planned = planned(&world);
         assert_eq!(verifier.meetings(), planned, "seed {seed}\n{}", world.documents);
-        let is_rule = |meeting: &&Meeting| matches!(meeting.ground, Ground::Rule { .. });
+        let is_rule = |meeting: &&Meeting| matches!(meeting.ground, MeetingKind::Rule { .. });
         rules += planned.iter().filter(is_rule).count();
         segments += planned.iter().filter(|meeting| !is_rule(meeting)).count();
     }
@@ -70,15 +70,15 @@ fn planned(world: &World) -> Vec<Meeting> {
             .flat_map(|group| group.seats.iter().map(move |seat| (group.device, seat.port)));
         seats.map(|(device, port)| Endpoint { device, port, owner: Some(name.clone()) }).collect()
     };
-    let mut meetings: BTreeMap<Ground, BTreeSet<Endpoint>> = BTreeMap::new();
+    let mut meetings: BTreeMap<MeetingKind, BTreeSet<Endpoint>> = BTreeMap::new();
     for (name, job) in &plan.jobs {
-        let ground = Ground::Segment { vni: job.l2vni, tag: Some(job.tag) };
+        let ground = MeetingKind::Segment { vni: job.l2vni, tag: Some(job.tag) };
         meetings.insert(ground, members(job, name));
     }
     for consent in plan.consents.values().flatten() {
         let (client, provider) = (&plan.jobs[&consent.client], &plan.jobs[&consent.provider]);
         let service = consent.service;
-        let ground = Ground::Rule { client: client.tag, provider: provider.tag, service };
+        let ground = MeetingKind::Rule { client: client.tag, provider: provider.tag, service };
         let both = meetings.entry(ground).or_default();
         both.extend(members(client, &consent.client));
         both.extend(members(provider, &consent.provider));

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use model::{Fleet, LinkEnd};
 
-use crate::Trouble;
+use crate::LabTrouble;
 use crate::folder::Folder;
 
 /// What every cable and port of the fabric carries.
@@ -50,9 +50,9 @@ pub(crate) fn fabric_up(fleet: &Fleet, switch: usize) -> String {
 }
 
 /// Has `ip` or `bridge` do this in the namespace of this thread.
-pub(crate) fn batch(program: &'static str, lines: &str) -> Result<(), Trouble> {
+pub(crate) fn batch(program: &'static str, lines: &str) -> Result<(), LabTrouble> {
     let missing =
-        |source| Trouble::Program { program: program.to_owned(), package: "iproute2", source };
+        |source| LabTrouble::Program { program: program.to_owned(), package: "iproute2", source };
     let mut child = Command::new(program)
         .args(["-batch", "-"])
         .stdin(Stdio::piped())
@@ -70,5 +70,5 @@ pub(crate) fn batch(program: &'static str, lines: &str) -> Result<(), Trouble> {
     }
     let said =
         String::from_utf8_lossy(&output.stderr).lines().take(3).collect::<Vec<_>>().join("; ");
-    Err(Trouble::Failed { program: program.to_owned(), said })
+    Err(LabTrouble::Failed { program: program.to_owned(), said })
 }

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use observe::Backing;
 
-use crate::Trouble;
+use crate::LabTrouble;
 
 /// Where all labs are.
 const LABS: &str = "/run/bulkhead";
@@ -21,13 +21,13 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    pub(crate) fn of(name: &str) -> Result<Self, Trouble> {
+    pub(crate) fn of(name: &str) -> Result<Self, LabTrouble> {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let begins = name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
         if begins && name.len() <= 20 && name.bytes().all(plain) {
             Ok(Self { name: name.to_owned() })
         } else {
-            Err(Trouble::Name(name.to_owned()))
+            Err(LabTrouble::Name(name.to_owned()))
         }
     }
 
@@ -75,15 +75,15 @@ impl Folder {
     }
 
     /// What VRFs are made of on its devices.
-    pub(crate) fn backing(&self) -> Result<Backing, Trouble> {
+    pub(crate) fn backing(&self) -> Result<Backing, LabTrouble> {
         let path = self.path().join(BACKING);
-        let word = fs::read_to_string(&path).map_err(Trouble::file(&path))?;
-        let strange = |error| Trouble::file(&path)(io::Error::other(error));
+        let word = fs::read_to_string(&path).map_err(LabTrouble::file(&path))?;
+        let strange = |error| LabTrouble::file(&path)(io::Error::other(error));
         word.parse::<Backing>().map_err(strange)
     }
 
     /// Writes down what VRFs are made of, for whoever starts a daemon later.
-    pub(crate) fn write_backing(&self, backing: Backing) -> Result<(), Trouble> {
+    pub(crate) fn write_backing(&self, backing: Backing) -> Result<(), LabTrouble> {
         Self::write(&self.path().join(BACKING), backing.as_str())
     }
 
@@ -113,11 +113,11 @@ impl Folder {
         format!("bh-{}-", self.name)
     }
 
-    pub(crate) fn make(path: &Path) -> Result<(), Trouble> {
-        fs::create_dir_all(path).map_err(Trouble::file(path))
+    pub(crate) fn make(path: &Path) -> Result<(), LabTrouble> {
+        fs::create_dir_all(path).map_err(LabTrouble::file(path))
     }
 
-    pub(crate) fn write(path: &Path, text: &str) -> Result<(), Trouble> {
-        fs::write(path, text).map_err(Trouble::file(path))
+    pub(crate) fn write(path: &Path, text: &str) -> Result<(), LabTrouble> {
+        fs::write(path, text).map_err(LabTrouble::file(path))
     }
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent::{Address, Agents, Authority, Reached};
-use apply::{Outcome, Terms};
+use apply::{HoldTerms, Outcome};
 use control::{Control, Hurry, Stopped, Who};
 use model::Timestamp;
 
-use crate::Trouble;
+use crate::LabTrouble;
 use crate::folder::Folder;
 use crate::lab::{request, switches};
 
 /// Makes the lab's authority, and gives every switch an identity of it.
-pub(crate) fn enroll(folder: &Folder, fleet: &model::Fleet) -> Result<(), Trouble> {
+pub(crate) fn enroll(folder: &Folder, fleet: &model::Fleet) -> Result<(), LabTrouble> {
     let authority = Authority::init(&folder.authority()).map_err(failed("the authority"))?;
     for (place, device) in switches(fleet) {
         let address = Address::Unix(folder.socket(device));
@@ -24,7 +24,7 @@ pub(crate) fn enroll(folder: &Folder, fleet: &model::Fleet) -> Result<(), Troubl
 }
 
 /// Puts the documents in force: every agent holds its part, and all of them started it.
-pub(crate) fn apply(folder: &Folder) -> Result<(), Trouble> {
+pub(crate) fn apply(folder: &Folder) -> Result<(), LabTrouble> {
     Folder::make(&folder.state())?;
     let who = Who { actor: "lab".into(), source: "bulkhead lab up".into(), request: None };
     let mut control = Control::open(store::Folder::open(folder.state())?, who)?;
@@ -35,7 +35,7 @@ pub(crate) fn apply(folder: &Folder) -> Result<(), Trouble> {
         Err(Stopped::Unproved(_, unproved)) => {
             let count = unproved.findings.len();
             let said = format!("the proof has {count} findings; `bulkhead verify` tells them");
-            return Err(Trouble::Refused(said));
+            return Err(LabTrouble::Refused(said));
         }
     };
     let runtime = tokio::runtime::Runtime::new().map_err(failed("the agents"))?;
@@ -43,7 +43,7 @@ pub(crate) fn apply(folder: &Folder) -> Result<(), Trouble> {
     let agents = agents.map_err(failed("the agents"))?;
     let fleet = &committed.draft.intent.fleet;
     let mut devices = Reached { fleet, agents: &agents };
-    let (terms, nobody) = (Terms::default(), BTreeSet::new());
+    let (terms, nobody) = (HoldTerms::default(), BTreeSet::new());
     let applied = control.send(&committed, &nobody, &terms, &nobody, &mut devices, now())?;
     for receipt in &applied.receipts {
         let said = match &receipt.outcome {
@@ -54,7 +54,7 @@ pub(crate) fn apply(folder: &Folder) -> Result<(), Trouble> {
         };
         let device = fleet.device_name(receipt.device);
         let said = format!("{device} does not hold its part: {said}");
-        return Err(Trouble::Failed { program: "apply".to_owned(), said });
+        return Err(LabTrouble::Failed { program: "apply".to_owned(), said });
     }
     Ok(())
 }
@@ -64,8 +64,8 @@ fn now() -> Timestamp {
     Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-fn failed<E: std::error::Error>(program: &'static str) -> impl FnOnce(E) -> Trouble {
-    move |error| Trouble::Failed { program: program.to_owned(), said: chain(&error) }
+fn failed<E: std::error::Error>(program: &'static str) -> impl FnOnce(E) -> LabTrouble {
+    move |error| LabTrouble::Failed { program: program.to_owned(), said: chain(&error) }
 }
 
 /// Each error says only its own part, so the chain is a sentence.

@@ -11,7 +11,7 @@ use nix::unistd::User;
 use observe::Backing;
 use serde_json::Value;
 
-use crate::Trouble;
+use crate::LabTrouble;
 use crate::folder::Folder;
 use crate::process::Process;
 
@@ -22,22 +22,22 @@ const NO_CONFIGURATION: &str = "empty.conf";
 const NETLINK_BYTES: &str = "90000000";
 
 /// Makes the folder that the daemons of a device live in.
-pub(crate) fn prepare(folder: &Folder, device: &str) -> Result<(), Trouble> {
+pub(crate) fn prepare(folder: &Folder, device: &str) -> Result<(), LabTrouble> {
     let own = folder.frr(device);
     Folder::make(&own)?;
     Folder::write(&own.join(NO_CONFIGURATION), "")?;
-    let user = User::from_name("frr").map_err(Trouble::kernel("look for the user `frr`"))?;
-    let user = user.ok_or_else(|| Trouble::Program {
+    let user = User::from_name("frr").map_err(LabTrouble::kernel("look for the user `frr`"))?;
+    let user = user.ok_or_else(|| LabTrouble::Program {
         program: format!("{DAEMONS}/zebra"),
         package: "frr",
         source: io::Error::from(io::ErrorKind::NotFound),
     })?;
     let (uid, gid) = (Some(user.uid.as_raw()), Some(user.gid.as_raw()));
-    chown(&own, uid, gid).map_err(Trouble::file(&own))
+    chown(&own, uid, gid).map_err(LabTrouble::file(&own))
 }
 
 /// Starts `zebra` or `bgpd` in the namespaces of this thread.
-pub(crate) fn start(folder: &Folder, device: &str, daemon: &str) -> Result<Process, Trouble> {
+pub(crate) fn start(folder: &Folder, device: &str, daemon: &str) -> Result<Process, LabTrouble> {
     let own = folder.frr(device);
     let mut command = Command::new(Path::new(DAEMONS).join(daemon));
     command.args(["-u", "frr", "-g", "frr", "-P", "0", "-F", "datacenter"]);
@@ -78,7 +78,7 @@ pub(crate) fn say(
     device: &str,
     daemon: &str,
     lines: &[&str],
-) -> Result<String, Trouble> {
+) -> Result<String, LabTrouble> {
     let path = folder.frr(device).join(format!("{daemon}.vty"));
     let mut answer = (String::new(), 0);
     let mut speak = || -> io::Result<()> {
@@ -93,12 +93,12 @@ pub(crate) fn say(
         }
         Ok(())
     };
-    speak().map_err(Trouble::file(&path))?;
+    speak().map_err(LabTrouble::file(&path))?;
     match answer {
         (said, 0) => Ok(said),
         (said, _) => {
             let said = format!("{} says: {}", device, said.trim());
-            Err(Trouble::Failed { program: daemon.to_owned(), said })
+            Err(LabTrouble::Failed { program: daemon.to_owned(), said })
         }
     }
 }

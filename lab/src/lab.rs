@@ -15,7 +15,7 @@ use crate::probe::Crowd;
 use crate::process::{self, Process};
 use crate::spec::Spec;
 use crate::workload::Workload;
-use crate::{Trouble, converged, frr, namespace, up};
+use crate::{LabTrouble, converged, frr, namespace, up};
 
 /// A fabric on this machine.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Lab {
     ///
     /// # Errors
     /// If a part does not come up, or somebody interrupts.
-    pub fn up(spec: &Spec, progress: &mut dyn FnMut(&str)) -> Result<Self, Trouble> {
+    pub fn up(spec: &Spec, progress: &mut dyn FnMut(&str)) -> Result<Self, LabTrouble> {
         up::up(spec, progress)
     }
 
@@ -45,7 +45,7 @@ impl Lab {
         name: &str,
         documents: &[(&str, String)],
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, LabTrouble> {
         up::raise(name, documents, progress)
     }
 
@@ -53,13 +53,13 @@ impl Lab {
     ///
     /// # Errors
     /// If there is none.
-    pub fn open(name: &str) -> Result<Self, Trouble> {
+    pub fn open(name: &str) -> Result<Self, LabTrouble> {
         let folder = Folder::of(name)?;
         if !folder.path().exists() {
-            return Err(Trouble::Missing(name.to_owned()));
+            return Err(LabTrouble::Missing(name.to_owned()));
         }
         let program = folder.path().join("program");
-        let program = fs::read_link(&program).map_err(Trouble::file(program))?;
+        let program = fs::read_link(&program).map_err(LabTrouble::file(program))?;
         let plan = planned(&folder)?;
         Ok(Self::over(folder, program, plan))
     }
@@ -137,7 +137,7 @@ impl Lab {
         &self,
         inhabitant: &str,
         work: impl FnOnce() -> T + Send,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, LabTrouble> {
         let work = || Ok(work());
         match self.holder(inhabitant) {
             Some(holder) => namespace::beside(holder.id, work),
@@ -149,21 +149,26 @@ impl Lab {
     ///
     /// # Errors
     /// If there is none.
-    pub fn namespace_of(&self, inhabitant: &str) -> Result<PathBuf, Trouble> {
+    pub fn namespace_of(&self, inhabitant: &str) -> Result<PathBuf, LabTrouble> {
         let path = self.folder.namespace_path(inhabitant);
         if path.exists() {
             return Ok(path);
         }
         let mut known = self.devices();
         known.extend(self.workloads().iter().map(|workload| workload.name.clone()));
-        Err(Trouble::Unknown { wanted: inhabitant.to_owned(), known: known.join(", ") })
+        Err(LabTrouble::Unknown { wanted: inhabitant.to_owned(), known: known.join(", ") })
     }
 
     /// Says lines to a routing daemon of a device, as its configuration terminal takes them.
     ///
     /// # Errors
     /// If it does not answer or refuses one.
-    pub fn tell_frr(&self, device: &str, daemon: &str, lines: &[&str]) -> Result<String, Trouble> {
+    pub fn tell_frr(
+        &self,
+        device: &str,
+        daemon: &str,
+        lines: &[&str],
+    ) -> Result<String, LabTrouble> {
         frr::say(&self.folder, device, daemon, lines)
     }
 
@@ -171,7 +176,7 @@ impl Lab {
     ///
     /// # Errors
     /// If one does not take it.
-    pub fn dress(&self) -> Result<(), Trouble> {
+    pub fn dress(&self) -> Result<(), LabTrouble> {
         up::dress(&self.folder, self.workloads())
     }
 
@@ -194,10 +199,10 @@ impl Lab {
     ///
     /// # Errors
     /// If there is no such device, or the agent does not start.
-    pub fn start_agent(&self, device: &str) -> Result<bool, Trouble> {
+    pub fn start_agent(&self, device: &str) -> Result<bool, LabTrouble> {
         if self.holder(device).is_none() {
             let known = self.devices().join(", ");
-            return Err(Trouble::Unknown { wanted: device.to_owned(), known });
+            return Err(LabTrouble::Unknown { wanted: device.to_owned(), known });
         }
         if self.process(device, "agent").is_some() {
             return Ok(false);
@@ -212,7 +217,7 @@ impl Lab {
     ///
     /// # Errors
     /// If something stays.
-    pub fn down(self) -> Result<(), Trouble> {
+    pub fn down(self) -> Result<(), LabTrouble> {
         remove(&self.folder)
     }
 
@@ -221,7 +226,7 @@ impl Lab {
     ///
     /// # Errors
     /// If something stays.
-    pub fn remove(name: &str) -> Result<bool, Trouble> {
+    pub fn remove(name: &str) -> Result<bool, LabTrouble> {
         let folder = Folder::of(name)?;
         let was = folder.path().exists() || !folder.namespaces().is_empty();
         remove(&folder)?;
@@ -234,8 +239,8 @@ impl Lab {
         alive.into_iter().rfind(|process| process.device == device && process.role == role)
     }
 
-    pub(crate) fn kill(&self, device: &str, role: &str, signal: Signal) -> Result<(), Trouble> {
-        let process = self.process(device, role).ok_or_else(|| Trouble::Unknown {
+    pub(crate) fn kill(&self, device: &str, role: &str, signal: Signal) -> Result<(), LabTrouble> {
+        let process = self.process(device, role).ok_or_else(|| LabTrouble::Unknown {
             wanted: format!("{role} on {device}"),
             known: self.devices().join(", "),
         })?;
@@ -252,7 +257,7 @@ impl Lab {
 }
 
 /// The plan in force; before anything was asked for, the one that the documents will lead to.
-pub(crate) fn planned(folder: &Folder) -> Result<Plan, Trouble> {
+pub(crate) fn planned(folder: &Folder) -> Result<Plan, LabTrouble> {
     let journal = Journal::open(store::Folder::open(folder.state())?)?;
     let draft = match journal.in_force() {
         Err(NoDraft::Nothing) => journal.draft(&request(folder)?)?,
@@ -262,12 +267,12 @@ pub(crate) fn planned(folder: &Folder) -> Result<Plan, Trouble> {
 }
 
 /// The lab's own documents.
-pub(crate) fn request(folder: &Folder) -> Result<Request, Trouble> {
+pub(crate) fn request(folder: &Folder) -> Result<Request, LabTrouble> {
     let documents = folder.documents();
-    let entries = fs::read_dir(&documents).map_err(Trouble::file(&documents))?;
+    let entries = fs::read_dir(&documents).map_err(LabTrouble::file(&documents))?;
     let mut papers = Vec::new();
     for entry in entries.flatten() {
-        let text = fs::read_to_string(entry.path()).map_err(Trouble::file(entry.path()))?;
+        let text = fs::read_to_string(entry.path()).map_err(LabTrouble::file(entry.path()))?;
         papers.push((entry.path().display().to_string(), text));
     }
     papers.sort();
@@ -277,7 +282,7 @@ pub(crate) fn request(folder: &Folder) -> Result<Request, Trouble> {
 }
 
 /// Processes first: what they hold ends with them.
-pub(crate) fn remove(folder: &Folder) -> Result<(), Trouble> {
+pub(crate) fn remove(folder: &Folder) -> Result<(), LabTrouble> {
     let namespaces = folder.namespaces();
     process::end(&Process::alive(&folder.processes()));
     process::end(&Process::inside(&namespaces));
@@ -287,7 +292,7 @@ pub(crate) fn remove(folder: &Folder) -> Result<(), Trouble> {
     let path = folder.path();
     match fs::remove_dir_all(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Trouble::File { path, source: error })
+            Err(LabTrouble::File { path, source: error })
         }
         _ => Ok(()),
     }

@@ -20,10 +20,10 @@ mod trouble;
 mod up;
 mod workload;
 
-pub use agent::{Family, Way};
+pub use agent::{Family, ProbeWay};
 pub use fault::{Breakage, Fault, NotAFault};
 pub use lab::Lab;
 pub use probe::{Crowd, DroppedAt, Probe, Seen};
 pub use spec::Spec;
-pub use trouble::Trouble;
+pub use trouble::LabTrouble;
 pub use workload::Workload;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::Trouble;
+use crate::LabTrouble;
 
 /// A process that was started: of the same number *and* the same birth.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -39,18 +39,18 @@ impl Process {
         role: &str,
         command: &mut Command,
         output: &Path,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, LabTrouble> {
         let log = OpenOptions::new().create(true).append(true).open(output);
-        let log = log.map_err(Trouble::file(output))?;
-        let again = log.try_clone().map_err(Trouble::file(output))?;
+        let log = log.map_err(LabTrouble::file(output))?;
+        let again = log.try_clone().map_err(LabTrouble::file(output))?;
         let program = command.get_program().to_string_lossy().into_owned();
-        let missing = |source| Trouble::Program { program, package: package(role), source };
+        let missing = |source| LabTrouble::Program { program, package: package(role), source };
         command.process_group(0).stdin(Stdio::null()).stdout(log).stderr(again);
         let child = command.spawn().map_err(missing)?;
         let id = child.id().cast_signed();
         let (role, device) = (role.to_owned(), device.to_owned());
         let process = Self { id, born: birth(id).unwrap_or(0), role, device };
-        process.write_down(book).map_err(Trouble::file(book))?;
+        process.write_down(book).map_err(LabTrouble::file(book))?;
         // Whoever ends first, nobody is left a zombie as long as this process lives.
         thread::spawn(move || {
             let mut child = child;

@@ -7,7 +7,7 @@ use control::NoDraft;
 
 /// Why a lab does not do what it should.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum LabTrouble {
     /// The name cannot be part of a folder's or a namespace's name.
     #[error("`{0}` is no name for a lab: up to 20 lower-case letters and digits, a letter first")]
     Name(String),
@@ -86,7 +86,7 @@ pub enum Trouble {
     Gone,
 }
 
-impl From<NoDraft> for Trouble {
+impl From<NoDraft> for LabTrouble {
     fn from(none: NoDraft) -> Self {
         match none {
             NoDraft::Documents(refusals) => refused(&refusals),
@@ -99,12 +99,12 @@ impl From<NoDraft> for Trouble {
     }
 }
 
-fn refused(refusals: &[impl ToString]) -> Trouble {
+fn refused(refusals: &[impl ToString]) -> LabTrouble {
     let said: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-    Trouble::Refused(said.join("; "))
+    LabTrouble::Refused(said.join("; "))
 }
 
-impl Trouble {
+impl LabTrouble {
     pub(crate) fn kernel(doing: impl Into<String>) -> impl FnOnce(nix::Error) -> Self {
         move |error| Self::Kernel { doing: doing.into(), source: error.into() }
     }

@@ -18,13 +18,13 @@ use crate::lab::{Lab, planned, remove, switches};
 use crate::process::Process;
 use crate::spec::Spec;
 use crate::workload::Workload;
-use crate::{Trouble, converged, force, frr, namespace};
+use crate::{LabTrouble, converged, force, frr, namespace};
 
 /// How long one step may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
 
-pub(crate) fn up(spec: &Spec, progress: &mut dyn FnMut(&str)) -> Result<Lab, Trouble> {
+pub(crate) fn up(spec: &Spec, progress: &mut dyn FnMut(&str)) -> Result<Lab, LabTrouble> {
     let documents = spec.documents();
     build(&spec.name, &spec.program, progress, |building, progress| {
         building.keep(spec.vrfs)?;
@@ -38,7 +38,7 @@ pub(crate) fn raise(
     name: &str,
     documents: &[(&str, String)],
     progress: &mut dyn FnMut(&str),
-) -> Result<Lab, Trouble> {
+) -> Result<Lab, LabTrouble> {
     build(name, Path::new("bulkhead"), progress, |building, progress| {
         building.keep(Backing::Namespaces)?;
         let plan = building.raise(documents, progress)?;
@@ -51,11 +51,11 @@ fn build(
     name: &str,
     program: &Path,
     progress: &mut dyn FnMut(&str),
-    all: impl FnOnce(&Building, &mut dyn FnMut(&str)) -> Result<Lab, Trouble>,
-) -> Result<Lab, Trouble> {
+    all: impl FnOnce(&Building, &mut dyn FnMut(&str)) -> Result<Lab, LabTrouble>,
+) -> Result<Lab, LabTrouble> {
     let folder = Folder::of(name)?;
     if folder.path().exists() || !folder.namespaces().is_empty() {
-        return Err(Trouble::Exists(name.to_owned()));
+        return Err(LabTrouble::Exists(name.to_owned()));
     }
     let program = program.to_owned();
     let building = Building { folder, program, interrupt: Interrupt::begin() };
@@ -76,7 +76,7 @@ struct Building {
 
 impl Building {
     /// Keeps what VRFs are made of.
-    fn keep(&self, vrfs: Backing) -> Result<(), Trouble> {
+    fn keep(&self, vrfs: Backing) -> Result<(), LabTrouble> {
         Folder::make(&self.folder.path())?;
         self.folder.write_backing(vrfs)
     }
@@ -86,7 +86,7 @@ impl Building {
         &self,
         documents: &[(&str, String)],
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Plan, Trouble> {
+    ) -> Result<Plan, LabTrouble> {
         let place = self.folder.documents();
         self.step(progress, &format!("writing the documents into {}", place.display()))?;
         self.write(documents)?;
@@ -101,7 +101,7 @@ impl Building {
     }
 
     /// Agents, and what they are told; workloads, and the ways between them.
-    fn put_in_force(&self, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Lab, Trouble> {
+    fn put_in_force(&self, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Lab, LabTrouble> {
         let fleet = &*plan.fleet;
         self.step(progress, "giving every switch an identity, and starting its agent")?;
         force::enroll(&self.folder, fleet)?;
@@ -119,21 +119,21 @@ impl Building {
     }
 
     /// Tells what comes next, unless somebody wants an end.
-    fn step(&self, progress: &mut dyn FnMut(&str), next: &str) -> Result<(), Trouble> {
+    fn step(&self, progress: &mut dyn FnMut(&str), next: &str) -> Result<(), LabTrouble> {
         progress(next);
-        if self.interrupt.came() { Err(Trouble::Interrupted) } else { Ok(()) }
+        if self.interrupt.came() { Err(LabTrouble::Interrupted) } else { Ok(()) }
     }
 
-    fn write(&self, documents: &[(&str, String)]) -> Result<(), Trouble> {
+    fn write(&self, documents: &[(&str, String)]) -> Result<(), LabTrouble> {
         Folder::make(&self.folder.documents())?;
         for (file, text) in documents {
             Folder::write(&self.folder.documents().join(file), text)?;
         }
         let link = self.folder.path().join("program");
-        symlink(&self.program, &link).map_err(Trouble::file(link))
+        symlink(&self.program, &link).map_err(LabTrouble::file(link))
     }
 
-    fn make_namespaces(&self, fleet: &Fleet) -> Result<(), Trouble> {
+    fn make_namespaces(&self, fleet: &Fleet) -> Result<(), LabTrouble> {
         let path = |name: &str| self.folder.namespace_path(name);
         let switches: Vec<PathBuf> = switches(fleet).map(|(_, name)| path(name)).collect();
         make_all(&switches, switch_settings)?;
@@ -142,7 +142,7 @@ impl Building {
     }
 
     /// One thread for each switch: they do not need each other.
-    fn start_switches(&self, fleet: &Fleet) -> Result<(), Trouble> {
+    fn start_switches(&self, fleet: &Fleet) -> Result<(), LabTrouble> {
         self.on_each_switch(fleet, |place, device| {
             Folder::make(&self.folder.device(device))?;
             frr::prepare(&self.folder, device)?;
@@ -155,7 +155,7 @@ impl Building {
     }
 
     /// Keeps the device's namespaces, whoever else ends there.
-    fn hold(&self, device: &str) -> Result<(), Trouble> {
+    fn hold(&self, device: &str) -> Result<(), LabTrouble> {
         let output = self.folder.device(device).join("holder.log");
         let mut command = Command::new("sleep");
         command.arg("infinity");
@@ -163,7 +163,7 @@ impl Building {
         Ok(())
     }
 
-    fn start_frr(&self, device: &str) -> Result<(), Trouble> {
+    fn start_frr(&self, device: &str) -> Result<(), LabTrouble> {
         frr::start(&self.folder, device, "zebra")?;
         let silent = |is: bool| if is { None } else { Some(device.to_owned()) };
         self.wait("the start of zebra", || silent(frr::takes_routes(&self.folder, device)))?;
@@ -171,7 +171,7 @@ impl Building {
         self.wait("the start of bgpd", || silent(frr::listens(&self.folder, device, "bgpd")))
     }
 
-    fn start_agents(&self, fleet: &Fleet) -> Result<(), Trouble> {
+    fn start_agents(&self, fleet: &Fleet) -> Result<(), LabTrouble> {
         self.on_each_switch(fleet, |_, device| start_agent(&self.folder, &self.program, device))?;
         self.wait("the start of the agents", || {
             let mut silent = switches(fleet).filter(|(_, name)| !self.folder.socket(name).exists());
@@ -182,8 +182,8 @@ impl Building {
     fn on_each_switch(
         &self,
         fleet: &Fleet,
-        work: impl Fn(usize, &str) -> Result<(), Trouble> + Sync,
-    ) -> Result<(), Trouble> {
+        work: impl Fn(usize, &str) -> Result<(), LabTrouble> + Sync,
+    ) -> Result<(), LabTrouble> {
         let work = &work;
         thread::scope(|scope| {
             let all: Vec<_> = switches(fleet)
@@ -191,7 +191,7 @@ impl Building {
                 .collect();
             // All end before the first trouble is told: nobody builds while it is taken down.
             let ended: Vec<_> =
-                all.into_iter().map(|one| one.join().unwrap_or(Err(Trouble::Gone))).collect();
+                all.into_iter().map(|one| one.join().unwrap_or(Err(LabTrouble::Gone))).collect();
             ended.into_iter().collect()
         })
     }
@@ -201,7 +201,7 @@ impl Building {
         &self,
         what: &'static str,
         mut missing: impl FnMut() -> Option<String>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), LabTrouble> {
         wait_unless(what, &mut missing, || self.interrupt.came())
     }
 }
@@ -210,7 +210,7 @@ impl Building {
 pub(crate) fn wait(
     what: &'static str,
     mut missing: impl FnMut() -> Option<String>,
-) -> Result<(), Trouble> {
+) -> Result<(), LabTrouble> {
     wait_unless(what, &mut missing, || false)
 }
 
@@ -218,14 +218,14 @@ fn wait_unless(
     what: &'static str,
     missing: &mut dyn FnMut() -> Option<String>,
     is_interrupted: impl Fn() -> bool,
-) -> Result<(), Trouble> {
+) -> Result<(), LabTrouble> {
     let until = Instant::now() + PATIENCE;
     while let Some(missing) = missing() {
         if is_interrupted() {
-            return Err(Trouble::Interrupted);
+            return Err(LabTrouble::Interrupted);
         }
         if Instant::now() > until {
-            return Err(Trouble::Late { what, seconds: PATIENCE.as_secs(), missing });
+            return Err(LabTrouble::Late { what, seconds: PATIENCE.as_secs(), missing });
         }
         thread::sleep(PAUSE);
     }
@@ -233,11 +233,11 @@ fn wait_unless(
 }
 
 /// Starts the agent of a device inside of it.
-pub(crate) fn start_agent(folder: &Folder, program: &Path, device: &str) -> Result<(), Trouble> {
+pub(crate) fn start_agent(folder: &Folder, program: &Path, device: &str) -> Result<(), LabTrouble> {
     let processes = folder.processes();
     let alive = Process::alive(&processes);
     let is_holder = |one: &&Process| one.device == device && one.role == "holder";
-    let holder = alive.iter().find(is_holder).ok_or(Trouble::Gone)?;
+    let holder = alive.iter().find(is_holder).ok_or(LabTrouble::Gone)?;
     let own = folder.device(device);
     // A socket that is left of an agent that was killed would look like one that listens.
     let _ = fs::remove_file(folder.socket(device));
@@ -257,7 +257,7 @@ pub(crate) fn start_agent(folder: &Folder, program: &Path, device: &str) -> Resu
 }
 
 /// Sets the interfaces of all workloads up.
-pub(crate) fn dress(folder: &Folder, workloads: &[Workload]) -> Result<(), Trouble> {
+pub(crate) fn dress(folder: &Folder, workloads: &[Workload]) -> Result<(), LabTrouble> {
     /// Each is one process of a few milliseconds; a few at a time keep every core busy.
     const AT_ONCE: usize = 8;
     for few in workloads.chunks(AT_ONCE) {
@@ -267,14 +267,14 @@ pub(crate) fn dress(folder: &Folder, workloads: &[Workload]) -> Result<(), Troub
                 scope.spawn(move || namespace::within(&file, || batch("ip", &one.dress())))
             });
             let all: Vec<_> = dressing.collect();
-            let ended = all.into_iter().map(|one| one.join().unwrap_or(Err(Trouble::Gone)));
-            ended.collect::<Result<(), Trouble>>()
+            let ended = all.into_iter().map(|one| one.join().unwrap_or(Err(LabTrouble::Gone)));
+            ended.collect::<Result<(), LabTrouble>>()
         })?;
     }
     Ok(())
 }
 
-fn make_all(files: &[PathBuf], inside: fn()) -> Result<(), Trouble> {
+fn make_all(files: &[PathBuf], inside: fn()) -> Result<(), LabTrouble> {
     let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     namespace::make(&files, inside)
 }

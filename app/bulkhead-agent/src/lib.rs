@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::{Address, Agent, Changes, Identity, Station, Terms};
-use apply::{Linux, Node, NodeError};
+use agent::{Address, Agent, AgentTerms, Changes, Identity, Station};
+use apply::{Linux, ManagedNode, NodeError};
 use clap::Args;
 use observe::{Backing, Place, Trouble, Vrfs, Watch};
 use tokio::signal::unix::{SignalKind, signal};
@@ -50,7 +50,7 @@ pub struct Serve {
 }
 
 /// A node, and who tells of its changes.
-pub type Watched = (Box<dyn Node>, Box<dyn Changes>);
+pub type Watched = (Box<dyn ManagedNode>, Box<dyn Changes>);
 
 /// This node cannot be worked on.
 #[derive(Debug, thiserror::Error)]
@@ -82,8 +82,8 @@ impl Serve {
         self.serve(Agent::open(identity, node, Some(changes), self.terms(None))?, out)
     }
 
-    fn terms(&self, state: Option<PathBuf>) -> Terms {
-        Terms { lease: self.lease.0, state, ..Terms::default() }
+    fn terms(&self, state: Option<PathBuf>) -> AgentTerms {
+        AgentTerms { lease: self.lease.0, state, ..AgentTerms::default() }
     }
 
     fn serve(&self, agent: Agent, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use control::Placed;
-use plan::Refusal;
+use plan::PlanRefusal;
 use plan::place::{Defrag as Way, Move, Spot};
 use serde::Serialize;
 
@@ -77,9 +77,9 @@ impl Defrag {
 }
 
 /// It does not fit as things are, and not after moves either.
-fn no_way(why: &Refusal) -> Stop {
+fn no_way(why: &PlanRefusal) -> Stop {
     let remedy = match why {
-        Refusal::Scattered { .. } => "ask for less, or allow a wider level".to_owned(),
+        PlanRefusal::Scattered { .. } => "ask for less, or allow a wider level".to_owned(),
         other => other.remedy(),
     };
     let problem = format!("{why}; no moves of other jobs were found that would help");

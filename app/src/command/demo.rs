@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
-use apply::Terms;
+use apply::HoldTerms;
 use clap::Args;
 use control::{Control, Draft, Hurry, Request, Stopped, observed};
 use model::{Artifact, DeviceId, Dialect, JobName, Part, Port, Protocol, Service};
 use observe::{Held, Holds};
-use sim::{Fabric, SentFrame, Talk, To};
+use sim::{Fabric, SentFrame, SentPacket, To};
 use store::MemoryStore;
 use verify::Finding;
 
@@ -196,7 +196,7 @@ impl<'o> Stage<'o> {
         };
         let is_same = |_, desired: &str, held: &str| desired == held;
         let again = self.control.differing(&committed.cleared, &self.fabric, is_same);
-        let (terms, without) = (Terms::default(), BTreeSet::new());
+        let (terms, without) = (HoldTerms::default(), BTreeSet::new());
         let fabric = &mut self.fabric;
         let applied = self.control.send(&committed, &again, &terms, &without, fabric, now())?;
         let generation = self.control.journal().state().ledger().generation();
@@ -222,7 +222,7 @@ impl<'o> Stage<'o> {
             ("e1/0", "e2/0", Service::ROCE, "judged by the hosts"),
         ] {
             let (sender, receiver) = (self.actor(from), self.actor(to));
-            let talk = Talk {
+            let talk = SentPacket {
                 protocol: service.protocol,
                 source_port: 50_000,
                 destination_port: service.port,

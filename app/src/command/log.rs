@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use control::{Journal, speaks_of};
 use model::Epoch;
 use serde::Serialize;
-use store::{Envelope, Folder, Repair, RepairError, Repaired, Report, Revision, check, repair};
+use store::{Envelope, Folder, LogReport, Repair, RepairError, Repaired, Revision, check, repair};
 
 use super::Output;
 use crate::asking::is_agreed;
@@ -155,7 +155,7 @@ impl Check {
 }
 
 /// Everything in the folder. Whoever names the wrong folder must not be told that all is well.
-fn look(state: &State) -> Result<Report, Stop> {
+fn look(state: &State) -> Result<LogReport, Stop> {
     let store = Folder::open(state.folder())?;
     let report = check(state.folder(), |body| speaks_of(&store, body))?;
     if report.problem.is_none() && report.beginning.is_none() && report.records == 0 {
@@ -173,7 +173,7 @@ fn no_log(folder: &Path) -> Stop {
 }
 
 /// Whatever is wrong. What stands there as it was written must also make sense.
-fn problems(report: &Report, state: &State) -> Result<Vec<Problem>, Stop> {
+fn problems(report: &LogReport, state: &State) -> Result<Vec<Problem>, Stop> {
     let mut problems = Vec::new();
     if let Some(why) = &report.problem {
         let (problem, remedy) = (chain(why), why.remedy());
@@ -199,7 +199,7 @@ fn problems(report: &Report, state: &State) -> Result<Vec<Problem>, Stop> {
 }
 
 fn write(
-    report: &Report,
+    report: &LogReport,
     problems: &[Problem],
     folder: &Path,
     out: &mut dyn Write,
@@ -265,7 +265,7 @@ impl Mend {
         Ok(Ended::Done)
     }
 
-    fn ask(&self, report: &Report) -> Result<(), Stop> {
+    fn ask(&self, report: &LogReport) -> Result<(), Stop> {
         let records = grouped(usize::try_from(report.records).unwrap_or(usize::MAX));
         let keeps = format!(
             "the first {records} records of the log in {} would be kept, and a new epoch begun",

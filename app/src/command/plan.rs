@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use control::{Draft, Journal, KeptPlan, NoDraft, Passage};
 use model::{Artifact, Name};
-use plan::{Coverage, Diff, Report, Sign, UnwellJob};
+use plan::{Coverage, Diff, PlanReport, Sign, UnwellJob};
 use serde::Serialize;
 use store::Folder;
 
@@ -71,7 +71,7 @@ struct Answer<'a, P: Serialize> {
     stale: Vec<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     passage: Option<Passage>,
-    report: &'a Report,
+    report: &'a PlanReport,
     plan: P,
 }
 
@@ -216,7 +216,7 @@ pub(super) fn write(
 }
 
 /// Where packets are judged and what waits.
-fn write_report(report: &Report, all: bool, out: &mut dyn Write) -> io::Result<()> {
+fn write_report(report: &PlanReport, all: bool, out: &mut dyn Write) -> io::Result<()> {
     /// More of a kind than this are for those who ask for all.
     const MOST: usize = 12;
     let most = if all { usize::MAX } else { MOST };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use model::{Evidence, JobName, Memory, Name};
-use plan::{Ledger, Record, Resting};
+use plan::{Choice, Ledger, Resting};
 use serde::Serialize;
 
 use super::Output;
@@ -95,7 +95,7 @@ impl Scrub {
     ) -> Result<(), Stop> {
         let evidence = read(path)?;
         let mut control = self.state.control("scrub")?;
-        let record = Record::Scrubbed { node: node.clone(), job: job.clone(), evidence };
+        let record = Choice::Scrubbed { node: node.clone(), job: job.clone(), evidence };
         control.note(record, now())?.map_err(|contradiction| {
             let remedy = "`bulkhead scrub` shows what waits, and for whom";
             Stop::argument("not-scrubbed", contradiction.to_string(), remedy)

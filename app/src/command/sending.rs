@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use agent::Reached;
-use apply::{Applied, Devices, Gate, OnDrift, Outcome, Receipt, Terms};
+use apply::{Applied, Devices, Gate, HoldTerms, OnDrift, Outcome, Receipt};
 use bulkhead_agent::Span;
 use clap::{Args, ValueEnum};
 use control::{Committed, Control, Hurry, Request, Stopped};
@@ -218,7 +218,7 @@ impl Sending {
         without: &BTreeSet<Name>,
         devices: &mut dyn Devices,
     ) -> Result<Applied, Stop> {
-        let terms = Terms {
+        let terms = HoldTerms {
             on_drift: self.on_drift.into(),
             confirm_within: self.confirm_within.map(|span| span.0),
         };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, Subcommand, ValueEnum};
-use lab::{Crowd, Family, Probe, Seen, Way};
+use lab::{Crowd, Family, Probe, ProbeWay, Seen};
 
 use super::Output;
 use super::ca::CaFolder;
@@ -177,10 +177,10 @@ impl Connectivity {
         let (families, ways): (Vec<Kind>, Vec<Kind>) =
             self.only.iter().partition(|kind| matches!(kind, Kind::Ipv4 | Kind::Ipv6));
         let way = match probe.way {
-            Way::Icmp => Kind::Icmp,
-            Way::Tcp(_) => Kind::Tcp,
-            Way::Udp(_) => Kind::Udp,
-            Way::Roce => Kind::Roce,
+            ProbeWay::Icmp => Kind::Icmp,
+            ProbeWay::Tcp(_) => Kind::Tcp,
+            ProbeWay::Udp(_) => Kind::Udp,
+            ProbeWay::Roce => Kind::Roce,
         };
         let family = match probe.family {
             Family::V4 => Kind::Ipv4,

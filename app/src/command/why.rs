@@ -6,7 +6,7 @@ use clap::Args;
 use control::{Draft, Passage, Silent};
 use model::{DeviceId, Fleet, Name, Port};
 use serde::Serialize;
-use verify::{Endpoint, Step, Verifier};
+use verify::{Endpoint, LayerStep, Verifier};
 
 use super::Output;
 use super::observing::{Answered, Observing};
@@ -52,7 +52,7 @@ pub(super) struct Pair {
     there: verify::Why,
     back: verify::Why,
     /// What each layer besides the network says of the two jobs.
-    layers: Vec<Step>,
+    layers: Vec<LayerStep>,
 }
 
 /// More pairs of two jobs than this are not tried one by one.
@@ -303,7 +303,7 @@ fn shown(draft: &Draft, endpoint: &Endpoint) -> String {
     }
 }
 
-fn view(step: &Step, texts: &Texts<'_>) -> StepView {
+fn view(step: &LayerStep, texts: &Texts<'_>) -> StepView {
     StepView {
         layer: step.layer,
         answer: step.answer.clone(),
@@ -331,7 +331,7 @@ fn write_direction(
 }
 
 fn write_steps(
-    steps: &[Step],
+    steps: &[LayerStep],
     width: usize,
     texts: &Texts<'_>,
     out: &mut dyn Write,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use agent::{Family, ProbeRequest, Way};
+use agent::{Family, ProbeRequest, ProbeWay};
 use lab::Fault;
 use model::Name;
 use serde_json::Value;
@@ -118,7 +118,7 @@ fn check_what_is_not_sent(lab: &Standing) {
         to: endpoint.address,
         tenant: 1,
         via: [2, 0, 0, 0, 0, 1],
-        way: Way::Icmp,
+        way: ProbeWay::Icmp,
         family: Family::V4,
         answers: false,
         asker: 61_000,

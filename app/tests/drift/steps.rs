@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use apply::{Admitted, Linux, Node as _};
+use apply::{Admitted, Linux, ManagedNode as _};
 use control::{Journal, Request};
 use intent::Source;
 use lab::Fault;

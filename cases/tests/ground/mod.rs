@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Admitted, Linux, Node as _, NodeError};
+use apply::{Admitted, Linux, ManagedNode as _, NodeError};
 use lab::Lab;
 use model::{Artifact, DeviceId, Dialect, Fleet, Generation, Part, PartText};
 use observe::{Place, Vrfs};

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use model::{Consent, Fleet, Job, JobName, Permit, Tenant, TenantName};
 
 pub use problem::Problem;
-pub use refusal::{Place, Refusal};
+pub use refusal::{Refusal, SourcePlace};
 pub use written::{Key, Written, load_written, written};
 
 use document::Papers;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Place;
+use crate::SourcePlace;
 
 /// What is wrong with the documents, with the offenders.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -21,7 +21,7 @@ pub enum Problem {
     /// A second value in one document.
     TwoValues,
     /// A key twice in one map.
-    DuplicateKey { key: String, first: Place },
+    DuplicateKey { key: String, first: SourcePlace },
     /// A key that the map does not have.
     UnknownKey { key: String, within: &'static str, near: Option<String>, known: Vec<&'static str> },
     /// A key that the map must have.
@@ -49,13 +49,13 @@ pub enum Problem {
     /// Text that is no name.
     BadName { found: String },
     /// A name that is taken.
-    DuplicateName { kind: &'static str, name: String, first: Place },
+    DuplicateName { kind: &'static str, name: String, first: SourcePlace },
     /// A name that nothing has.
     Dangling { kind: &'static str, name: String, near: Option<String> },
     /// No document of kind Fleet.
     NoFleet,
     /// A second document of kind Fleet.
-    TwoFleets { name: String, first: Place },
+    TwoFleets { name: String, first: SourcePlace },
     /// A range of IPv6 addresses.
     Ipv6 { key: &'static str, found: String },
     /// A range whose address is not its first.
@@ -63,7 +63,7 @@ pub enum Problem {
     /// A pool without room for endpoints.
     PrefixTooLong { found: String, longest: u8 },
     /// Two ranges with addresses in common.
-    RangesOverlap { range: String, other: String, place: Place },
+    RangesOverlap { range: String, other: String, place: SourcePlace },
     /// A range with less room than the fleet needs.
     RangeTooSmall { key: &'static str, range: String, holds: u64, needs: u64 },
     /// A fleet larger than is expanded.
@@ -107,7 +107,7 @@ pub enum Problem {
         own: String,
         parent: String,
         above: String,
-        place: Place,
+        place: SourcePlace,
     },
     /// A tenant that breaks a guardrail.
     BreaksGuardrail {
@@ -116,16 +116,16 @@ pub enum Problem {
         own: String,
         guardrail: String,
         limit: String,
-        place: Place,
+        place: SourcePlace,
     },
     /// A tenant whose parents and guardrails have no jurisdiction in common.
     NoJurisdictionLeft { tenant: String },
     /// A guarantee that the ceiling cuts off.
-    GuaranteeAboveCeiling { tenant: String, guarantee: String, ceiling: String, place: Place },
+    GuaranteeAboveCeiling { tenant: String, guarantee: String, ceiling: String, place: SourcePlace },
     /// A job's ceiling that its tenant's cuts off.
-    CeilingAboveTenant { job: String, ceiling: String, above: String, place: Place },
+    CeilingAboveTenant { job: String, ceiling: String, above: String, place: SourcePlace },
     /// A reservation that the quota cuts off.
-    ReservedAboveQuota { tenant: String, reserved: u32, quota: u32, place: Place },
+    ReservedAboveQuota { tenant: String, reserved: u32, quota: u32, place: SourcePlace },
     /// A reservation out of one above, of which others took too much already.
     ReservedTwice {
         tenant: String,
@@ -133,7 +133,7 @@ pub enum Problem {
         above: String,
         taken: u64,
         whole: u32,
-        place: Place,
+        place: SourcePlace,
     },
     /// A tenant that would keep away from itself, or from one above or below it.
     ApartFromItself { tenant: String, from: String },
@@ -142,19 +142,19 @@ pub enum Problem {
     /// A guardrail against foreign permits that names no tenant.
     NobodyIsForeign,
     /// A permit with somebody outside, against a guardrail.
-    ForeignPermit { peer: String, subtree: String, guardrail: String, place: Place },
+    ForeignPermit { peer: String, subtree: String, guardrail: String, place: SourcePlace },
     /// A permit for RoCE.
     RocePermit,
     /// A permit of a job with itself.
     PermitWithItself { job: String },
     /// A job with the path of a tenant.
-    JobIsTenant { path: String, place: Place },
+    JobIsTenant { path: String, place: SourcePlace },
     /// A job whose GPUs do not fill whole segments of any nodes that suit it.
     NotWholeSegments { gpus: u32, segment: u16, sizes: Vec<u32> },
     /// A job that may be stopped for others and would stop others.
     PreemptiblePreempts { preempts: &'static str },
     /// An interface that a job already has.
-    EndpointTaken { endpoint: String, job: String, place: Place },
+    EndpointTaken { endpoint: String, job: String, place: SourcePlace },
     /// An interface that the node does not have.
     NoSuchNic { node: String, nic: u16, count: usize },
     /// Endpoints of one job in two pods.

@@ -59,7 +59,7 @@ impl Serialize for Refusal {
 
 /// A place in a file: where the other offender stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Place {
+pub struct SourcePlace {
     /// The file, as the caller named it.
     pub file: String,
     /// The line, from 1.
@@ -68,7 +68,7 @@ pub struct Place {
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -102,8 +102,8 @@ impl Refusals {
     }
 
     /// The place that a problem names as its other offender.
-    pub(crate) fn place(&self, pos: Pos) -> Place {
-        Place { file: self.file(pos), line: pos.line, column: pos.column }
+    pub(crate) fn place(&self, pos: Pos) -> SourcePlace {
+        SourcePlace { file: self.file(pos), line: pos.line, column: pos.column }
     }
 
     /// The candidate that was probably meant.

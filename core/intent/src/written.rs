@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use crate::document::{Papers, kind_of};
 use crate::refusal::Refusals;
 use crate::tree::{self, Chunk, Tree, Value};
-use crate::{Intent, Place, Refusal, Source};
+use crate::{Intent, Refusal, Source, SourcePlace};
 
 /// What a document is about. Of two documents with the same key the later one counts.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -184,13 +184,13 @@ impl Written {
 
     /// Where its name stands in the file, or where it begins.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourcePlace {
         let name = self.tree().and_then(|tree| {
             let pos = entry(entry(&tree, "metadata")?, "name")?.pos;
             Some((pos.line, pos.column))
         });
         let (line, column) = name.unwrap_or((self.lines_before.saturating_add(1), 1));
-        Place { file: self.file.to_string(), line, column }
+        SourcePlace { file: self.file.to_string(), line, column }
     }
 
     fn tree(&self) -> Option<Tree> {

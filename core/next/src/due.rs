@@ -12,7 +12,7 @@ pub enum Action {
     /// Send these devices what they shall hold: nobody heard that they do, or that all others did.
     Send(Vec<Name>),
     /// Write down what follows from what is known already.
-    Note(Vec<plan::Record>),
+    Note(Vec<plan::Choice>),
 }
 
 /// Everything that is due at this moment. While a plan has to go back, nothing else is.

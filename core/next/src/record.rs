@@ -37,7 +37,7 @@ pub enum Record {
         delete: Vec<Key>,
     },
     /// A choice was made, or something was seen that frees one.
-    Choice(plan::Record),
+    Choice(plan::Choice),
     /// The texts of this generation were judged and found without fault, and are about to be sent.
     Proved {
         /// Which generation.

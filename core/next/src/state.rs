@@ -152,7 +152,7 @@ impl State {
 
     /// The choices that take back what is on trial; none if nothing is.
     #[must_use]
-    pub fn way_back(&self) -> Vec<plan::Record> {
+    pub fn way_back(&self) -> Vec<plan::Choice> {
         let trial = self.trial.as_ref();
         trial.map(|trial| plan::go_back(&trial.ledger, &self.ledger)).unwrap_or_default()
     }
@@ -160,7 +160,7 @@ impl State {
     /// What was freed and waits for a device that no longer says anything of it: its text did not
     /// change, and it holds that text. So it was seen without.
     #[must_use]
-    pub fn seen_unchanged(&self) -> Vec<plan::Record> {
+    pub fn seen_unchanged(&self) -> Vec<plan::Choice> {
         if self.trial.is_some() {
             return Vec::new();
         }
@@ -169,7 +169,7 @@ impl State {
             let desired = self.desired.get(*device);
             desired.is_some_and(|(held, _)| held < since) && self.is_acknowledged(device)
         });
-        seen.map(|(device, generation)| plan::Record::Seen { device: device.clone(), generation })
+        seen.map(|(device, generation)| plan::Choice::Seen { device: device.clone(), generation })
             .collect()
     }
 
@@ -242,7 +242,7 @@ impl State {
     }
 
     fn see(&mut self, device: Name, generation: Generation) -> Result<(), Inconsistent> {
-        Ok(self.ledger.apply(&plan::Record::Seen { device, generation })?)
+        Ok(self.ledger.apply(&plan::Choice::Seen { device, generation })?)
     }
 
     fn confirm(&mut self) -> Result<(), Inconsistent> {

@@ -13,8 +13,8 @@ use crate::net::{Astray, Index};
 use crate::number::Bounds;
 use crate::place::{Ground, Turn};
 use crate::planner::Planner;
-use crate::record::{Lease, Record};
-use crate::refusal::Refusal;
+use crate::record::{Choice, Lease};
+use crate::refusal::PlanRefusal;
 use crate::shape::{Plan, Touched};
 
 /// From the ledger to the plan that the intent asks for.
@@ -83,7 +83,7 @@ impl Planner {
     /// Releases what the intent no longer has or has changed, judges what stays, and admits
     /// what is new: first the jobs that name their interfaces, so that no placed job takes them
     /// away, then the others, both in the order of their names.
-    pub(crate) fn follow(&mut self, intent: &Intent) -> Vec<Refusal> {
+    pub(crate) fn follow(&mut self, intent: &Intent) -> Vec<PlanRefusal> {
         self.begin();
         let mut refusals = Vec::new();
         self.release_unwanted(intent);
@@ -102,7 +102,7 @@ impl Planner {
         }
         self.dismiss_idle();
         // What is about room alone may be an echo of what stands before it.
-        refusals.sort_by_key(Refusal::is_of_room);
+        refusals.sort_by_key(PlanRefusal::is_of_room);
         refusals
     }
 
@@ -187,14 +187,14 @@ impl Planner {
 
     /// What stays is judged by the same rules as what comes, except that work may go on where
     /// no new work may be put.
-    fn judge_kept(&mut self, intent: &Intent, refusals: &mut Vec<Refusal>) {
+    fn judge_kept(&mut self, intent: &Intent, refusals: &mut Vec<PlanRefusal>) {
         for (name, tenant) in &self.tenants {
             let held = self.ledger.gpus_of(name);
             if let Some(quota) = tenant.quota_gpus
                 && held > quota
             {
                 let tenant = name.clone();
-                refusals.push(Refusal::QuotaBelowUse { tenant, quota, held });
+                refusals.push(PlanRefusal::QuotaBelowUse { tenant, quota, held });
             }
         }
         let kept: Vec<JobName> = self.ledger.jobs().keys().cloned().collect();
@@ -209,9 +209,9 @@ impl Planner {
         }
     }
 
-    fn judge(&mut self, job: &Job) -> Result<(), Refusal> {
+    fn judge(&mut self, job: &Job) -> Result<(), PlanRefusal> {
         if let Some(Astray::Vanished(seat)) = self.astray.get(&job.name) {
-            return Err(Refusal::NodeVanished {
+            return Err(PlanRefusal::NodeVanished {
                 job: job.name.clone(),
                 node: seat.node.clone(),
                 nic: seat.nic,
@@ -219,7 +219,7 @@ impl Planner {
         }
         let Some(tenant) = self.tenants.get(&job.name.tenant).map(Arc::clone) else {
             let job = job.name.clone();
-            return Err(Refusal::TenantUnknown { job });
+            return Err(PlanRefusal::TenantUnknown { job });
         };
         let key = self.ground.tenant_like(&tenant);
         let seeker = self.seeker(job, &tenant, key);
@@ -240,7 +240,7 @@ impl Planner {
             self.ground.reclass(&job.name, capacity);
         }
         if (lease.class, lease.ceiling, lease.capacity) != (class, ceiling, capacity) {
-            self.enter(Record::JobClassed { job: job.name.clone(), class, ceiling, capacity });
+            self.enter(Choice::JobClassed { job: job.name.clone(), class, ceiling, capacity });
             if let Some(net) = self.plan.jobs.get_mut(&job.name) {
                 net.class = class;
                 net.ceiling = ceiling;
@@ -249,14 +249,14 @@ impl Planner {
     }
 
     /// Pools may have grown into each other since the consents were opened.
-    fn judge_meetings(&mut self, refusals: &mut Vec<Refusal>) {
+    fn judge_meetings(&mut self, refusals: &mut Vec<PlanRefusal>) {
         let partners = std::mem::take(&mut self.partners);
         let kept: Vec<Consent> = self.ledger.consents().iter().cloned().collect();
         refusals.extend(self.may_join(&kept).err());
         self.partners = partners;
     }
 
-    fn open_between_kept(&mut self, refusals: &mut Vec<Refusal>) {
+    fn open_between_kept(&mut self, refusals: &mut Vec<PlanRefusal>) {
         let wishes = self.wishes.iter();
         let by_client = wishes
             .flat_map(|(job, wishes)| wishes.iter().filter(move |consent| consent.client == *job));

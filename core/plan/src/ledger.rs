@@ -12,7 +12,7 @@ use crate::blocks::{overlap, prefix_for};
 use crate::contradiction::Contradiction;
 use crate::number::{Numbers, TAGS};
 use crate::past::Pasts;
-use crate::record::{Lease, Record, SeatAt};
+use crate::record::{Choice, Lease, SeatAt};
 use crate::rest::{Finished, Rest, RestId, Resting, Rests, Unscrubbed};
 
 /// Who holds what, and what rests: the sum of all records. Use is read here and never
@@ -62,7 +62,7 @@ impl Ledger {
     /// # Errors
     /// If a record contradicts those before it.
     pub fn replay<'a>(
-        records: impl IntoIterator<Item = &'a Record>,
+        records: impl IntoIterator<Item = &'a Choice>,
     ) -> Result<Self, Contradiction> {
         let mut ledger = Self::default();
         for record in records {
@@ -75,7 +75,7 @@ impl Ledger {
     ///
     /// # Errors
     /// If it contradicts those before it; the ledger is then as it was.
-    pub fn apply(&mut self, record: &Record) -> Result<(), Contradiction> {
+    pub fn apply(&mut self, record: &Choice) -> Result<(), Contradiction> {
         self.enter(record).map(drop)
     }
 
@@ -127,27 +127,27 @@ impl Ledger {
     }
 
     /// Adds one record and says what ended its rest by it.
-    pub(crate) fn enter(&mut self, record: &Record) -> Result<Vec<Finished>, Contradiction> {
+    pub(crate) fn enter(&mut self, record: &Choice) -> Result<Vec<Finished>, Contradiction> {
         match record {
-            Record::Planned { generation } => self.plan(*generation)?,
-            Record::Seen { device, generation } => return self.see(device, *generation),
-            Record::Scrubbed { node, job, evidence } => return self.scrub(node, job, evidence),
+            Choice::Planned { generation } => self.plan(*generation)?,
+            Choice::Seen { device, generation } => return self.see(device, *generation),
+            Choice::Scrubbed { node, job, evidence } => return self.scrub(node, job, evidence),
             _ if !self.open => return Err(Contradiction::NotPlanned),
-            Record::TenantLeased { tenant, number } => self.lease_tenant(tenant, *number)?,
-            Record::TenantFreed { tenant } => self.free_tenant(tenant)?,
-            Record::JobLeased { job, lease } => return self.lease_job(job, lease),
-            Record::JobClassed { job, class, ceiling, capacity } => {
+            Choice::TenantLeased { tenant, number } => self.lease_tenant(tenant, *number)?,
+            Choice::TenantFreed { tenant } => self.free_tenant(tenant)?,
+            Choice::JobLeased { job, lease } => return self.lease_job(job, lease),
+            Choice::JobClassed { job, class, ceiling, capacity } => {
                 self.class_job(job, *class, *ceiling, *capacity)?;
             }
-            Record::JobFreed { job } => self.free_job(job)?,
-            Record::TenantRestored { tenant, number } => self.restore_tenant(tenant, *number)?,
-            Record::JobRestored { job, tag } => return self.restore_job(job, tag.get()),
-            Record::ConsentOpened { client, provider, service } => self.open(Consent {
+            Choice::JobFreed { job } => self.free_job(job)?,
+            Choice::TenantRestored { tenant, number } => self.restore_tenant(tenant, *number)?,
+            Choice::JobRestored { job, tag } => return self.restore_job(job, tag.get()),
+            Choice::ConsentOpened { client, provider, service } => self.open(Consent {
                 client: client.clone(),
                 provider: provider.clone(),
                 service: *service,
             })?,
-            Record::ConsentEnded { client, provider, service } => self.end(&Consent {
+            Choice::ConsentEnded { client, provider, service } => self.end(&Consent {
                 client: client.clone(),
                 provider: provider.clone(),
                 service: *service,

@@ -1,7 +1,7 @@
 //! Every choice, made once.
 //!
 //! Takes: an [`Intent`] and the [`Ledger`]. Gives: the next [`Plan`] with its records and its
-//! report, or every [`Refusal`].
+//! report, or every [`PlanRefusal`].
 //! Never: leaves a choice to a later room; looks at the clock; rolls dice.
 //!
 //! Numbers are leased in the ledger and stay with a job as long as its document asks for the
@@ -48,9 +48,9 @@ pub use go_back::go_back;
 pub use ledger::Ledger;
 pub use planner::Planner;
 pub use promise::Overpromise;
-pub use record::{Lease, Record, SeatAt, VlanAt};
-pub use refusal::{Amount, Binding, Refusal};
-pub use report::{Coverage, Pending, Point, Report, RestingLine, UnwellJob};
+pub use record::{Choice, Lease, SeatAt, VlanAt};
+pub use refusal::{Amount, Binding, PlanRefusal};
+pub use report::{Coverage, Pending, PlanReport, Point, RestingLine, UnwellJob};
 pub use rest::{Rest, Resting};
 pub use shape::{DevicePlan, Group, JobNet, Plan, Seat, TenantNet, Touched};
 pub use view::view;
@@ -61,15 +61,15 @@ pub struct Next {
     /// What shall be.
     pub plan: Plan,
     /// What must be written down before anything of it is sent.
-    pub records: Vec<Record>,
+    pub records: Vec<Choice>,
     /// What people should know about it.
-    pub report: Report,
+    pub report: PlanReport,
 }
 
 /// Plans what the intent asks for, on top of what the ledger holds.
 ///
 /// # Errors
 /// Every refusal, not only the first.
-pub fn next(intent: &Intent, ledger: &Ledger) -> Result<Next, Vec<Refusal>> {
+pub fn next(intent: &Intent, ledger: &Ledger) -> Result<Next, Vec<PlanRefusal>> {
     Planner::new(intent, ledger).map(Planner::into_next)
 }

@@ -7,8 +7,8 @@ use model::{Consent, JobName, Part, TenantName};
 
 use crate::blocks::overlap;
 use crate::planner::Planner;
-use crate::record::Record;
-use crate::refusal::Refusal;
+use crate::record::Choice;
+use crate::refusal::PlanRefusal;
 use crate::shape::{Plan, Touched};
 
 /// Which tenants import each other's routes, and by how many consents.
@@ -61,7 +61,7 @@ impl Planner {
 
     /// Whether these consents, together with those in force, leave every route unambiguous: a
     /// VRF takes in all routes of every tenant that one of its jobs has a consent with.
-    pub(crate) fn may_join(&self, opening: &[Consent]) -> Result<(), Refusal> {
+    pub(crate) fn may_join(&self, opening: &[Consent]) -> Result<(), PlanRefusal> {
         let mut partners = None;
         for consent in opening {
             let (client, provider) = (&consent.client.tenant, &consent.provider.tenant);
@@ -82,7 +82,7 @@ impl Planner {
 
     /// Lets two jobs meet.
     pub(crate) fn join(&mut self, consent: Consent, touched: &mut Touched) {
-        self.enter(Record::opened(&consent));
+        self.enter(Choice::opened(&consent));
         self.note(&consent);
         touch(&self.plan, &consent, touched);
     }
@@ -100,7 +100,7 @@ impl Planner {
 
     /// Ends the consent of two jobs.
     pub(crate) fn part(&mut self, consent: &Consent, touched: &mut Touched) {
-        self.enter(Record::ended(consent));
+        self.enter(Choice::ended(consent));
         self.partners.remove(consent);
         for job in [&consent.client, &consent.provider] {
             let Some(consents) = self.plan.consents.get_mut(job) else {
@@ -116,10 +116,10 @@ impl Planner {
         touch(&self.plan, consent, touched);
     }
 
-    fn meets_plainly(&self, consent: &Consent) -> Result<(), Refusal> {
+    fn meets_plainly(&self, consent: &Consent) -> Result<(), PlanRefusal> {
         match self.common(&consent.client.tenant, &consent.provider.tenant) {
             None => Ok(()),
-            Some((client_pool, provider_pool)) => Err(Refusal::PermitOverlap {
+            Some((client_pool, provider_pool)) => Err(PlanRefusal::PermitOverlap {
                 client: consent.client.clone(),
                 provider: consent.provider.clone(),
                 client_pool,
@@ -134,10 +134,10 @@ impl Planner {
         between: &TenantName,
         tenant: &TenantName,
         other: &TenantName,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), PlanRefusal> {
         match self.common(tenant, other) {
             None => Ok(()),
-            Some((pool, other_pool)) => Err(Refusal::ImportOverlap {
+            Some((pool, other_pool)) => Err(PlanRefusal::ImportOverlap {
                 client: consent.client.clone(),
                 provider: consent.provider.clone(),
                 between: between.clone(),

@@ -11,18 +11,18 @@ use crate::net::selecting_leaf;
 use crate::place::TenantKey;
 use crate::planner::{Offer, Planner};
 use crate::record::{Lease, SeatAt, VlanAt};
-use crate::refusal::Refusal;
+use crate::refusal::PlanRefusal;
 use crate::seats::Seeker;
 
 /// Finding everything a job needs, without taking any of it.
 impl Planner {
-    pub(crate) fn offer(&mut self, job: &Job) -> Result<Offer, Refusal> {
+    pub(crate) fn offer(&mut self, job: &Job) -> Result<Offer, PlanRefusal> {
         let name = &job.name;
         let Some(tenant) = self.tenants.get(&name.tenant).map(Arc::clone) else {
-            return Err(Refusal::TenantUnknown { job: name.clone() });
+            return Err(PlanRefusal::TenantUnknown { job: name.clone() });
         };
         if self.ledger.jobs().contains_key(name) {
-            return Err(Refusal::JobKnown { job: name.clone() });
+            return Err(PlanRefusal::JobKnown { job: name.clone() });
         }
         let key = self.ground.tenant_like(&tenant);
         let seats = self.in_order(self.seeker(job, &tenant, key).seats()?);
@@ -66,10 +66,10 @@ impl Planner {
         seats
     }
 
-    fn tag(&self, job: &Job) -> Result<Tag, Refusal> {
+    fn tag(&self, job: &Job) -> Result<Tag, PlanRefusal> {
         let mut ranges = self.bounds.tags.iter();
         let free = ranges.find_map(|range| self.ledger.tags().lowest_free(range));
-        free.and_then(|tag| Tag::try_from(tag).ok()).ok_or_else(|| Refusal::TagsExhausted {
+        free.and_then(|tag| Tag::try_from(tag).ok()).ok_or_else(|| PlanRefusal::TagsExhausted {
             job: job.name.clone(),
             limit: self.bounds.tag_count(),
             resting: self.ledger.resting_tags(),
@@ -77,14 +77,14 @@ impl Planner {
     }
 
     /// The number a tenant would need; none if it has one.
-    fn tenant_number(&self, tenant: &TenantName) -> Result<Option<u16>, Refusal> {
+    fn tenant_number(&self, tenant: &TenantName) -> Result<Option<u16>, PlanRefusal> {
         if self.ledger.tenants().contains_key(tenant) {
             return Ok(None);
         }
         let numbers = &self.bounds.tenant_numbers;
         match self.ledger.numbers().lowest_free(numbers) {
             Some(number) => Ok(Some(number)),
-            None => Err(Refusal::TenantNumbersExhausted {
+            None => Err(PlanRefusal::TenantNumbersExhausted {
                 tenant: tenant.clone(),
                 limit: numbers.len() as u32,
                 resting: self.ledger.resting_numbers(),
@@ -92,9 +92,14 @@ impl Planner {
         }
     }
 
-    fn subnet(&mut self, job: &Job, tenant: &Tenant, endpoints: usize) -> Result<Ipv4Net, Refusal> {
+    fn subnet(
+        &mut self,
+        job: &Job,
+        tenant: &Tenant,
+        endpoints: usize,
+    ) -> Result<Ipv4Net, PlanRefusal> {
         let prefix = prefix_for(endpoints).unwrap_or(0);
-        self.blocks(tenant).first_free(prefix).ok_or_else(|| Refusal::PoolExhausted {
+        self.blocks(tenant).first_free(prefix).ok_or_else(|| PlanRefusal::PoolExhausted {
             job: job.name.clone(),
             endpoints: endpoints as u32,
             prefix,
@@ -107,7 +112,7 @@ impl Planner {
         job: &Job,
         tenant: &Tenant,
         seats: &[(DeviceId, NicRef)],
-    ) -> Result<Vec<VlanAt>, Refusal> {
+    ) -> Result<Vec<VlanAt>, PlanRefusal> {
         let mut vlans = Vec::new();
         for at_device in seats.chunk_by(|a, b| a.0 == b.0) {
             let device = at_device[0].0;
@@ -122,24 +127,24 @@ impl Planner {
         Ok(vlans)
     }
 
-    fn vlan(&self, job: &Job, device: DeviceId) -> Result<Vlan, Refusal> {
+    fn vlan(&self, job: &Job, device: DeviceId) -> Result<Vlan, PlanRefusal> {
         let name = self.fleet.device_name(device);
         let range = &self.bounds.vlans;
         let free = match self.ledger.vlans_at(name) {
             Some(held) => held.lowest_free(range),
             None => Some(*range.start()),
         };
-        free.and_then(|vlan| Vlan::try_from(vlan).ok()).ok_or_else(|| Refusal::VlansExhausted {
+        free.and_then(|vlan| Vlan::try_from(vlan).ok()).ok_or_else(|| PlanRefusal::VlansExhausted {
             job: job.name.clone(),
             device: name.clone(),
             limit: range.len() as u32,
         })
     }
 
-    fn selectors(&self, job: &Job, device: DeviceId, more: u32) -> Result<(), Refusal> {
+    fn selectors(&self, job: &Job, device: DeviceId, more: u32) -> Result<(), PlanRefusal> {
         let would_be = self.endpoints_at(device) + more;
         if selecting_leaf(&self.fleet, device) && would_be > self.bounds.selectors {
-            return Err(Refusal::SelectorsExceeded {
+            return Err(PlanRefusal::SelectorsExceeded {
                 job: job.name.clone(),
                 leaf: self.fleet.device_name(device).clone(),
                 limit: self.bounds.selectors,

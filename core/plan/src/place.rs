@@ -32,14 +32,14 @@ mod way;
 mod why;
 
 pub use ask::{Ask, MOST_GPUS};
-pub use book::{Entered, Entry, Gang, State, Wrong};
+pub use book::{Entered, Entry, Gang, GangState, Wrong};
 pub use capacity::{Capacities, PodLine, Split, TenantLine};
 pub use ground::Ground;
 pub(crate) use holds::{Holding, Turn};
 pub use keys::FabricKeys;
 pub use people::TenantKey;
 pub(crate) use people::shortfall;
-pub use spot::{Part, SliceAt, Spot, Stretch};
+pub use spot::{SliceAt, Spot, SpotPart, Stretch};
 pub use way::{Defrag, Move, Preemption, Victim};
 pub(crate) use why::Shared;
 pub use why::{Constraint, Explained, Step, Tried};

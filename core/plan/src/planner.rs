@@ -18,9 +18,9 @@ use crate::meet::Partners;
 use crate::net::{self, Astray, Index};
 use crate::number::Bounds;
 use crate::place::{Ground, Holding, TenantKey, Turn};
-use crate::record::{Lease, Record, SeatAt};
-use crate::refusal::Refusal;
-use crate::report::Report;
+use crate::record::{Choice, Lease, SeatAt};
+use crate::refusal::PlanRefusal;
+use crate::report::PlanReport;
 use crate::rest::{Finished, RestId};
 use crate::shape::{Plan, Touched};
 
@@ -45,7 +45,7 @@ pub struct Planner {
     pub(crate) partners: Partners,
     /// Leased jobs that cannot be said in this fleet.
     pub(crate) astray: BTreeMap<JobName, Astray>,
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<Choice>,
     pub(crate) sealed: bool,
 }
 
@@ -64,7 +64,7 @@ impl Planner {
     ///
     /// # Errors
     /// Every refusal, not only the first.
-    pub fn new(intent: &Intent, ledger: &Ledger) -> Result<Self, Vec<Refusal>> {
+    pub fn new(intent: &Intent, ledger: &Ledger) -> Result<Self, Vec<PlanRefusal>> {
         Self::within(Bounds::default(), intent, ledger)
     }
 
@@ -72,7 +72,7 @@ impl Planner {
         bounds: Bounds,
         intent: &Intent,
         ledger: &Ledger,
-    ) -> Result<Self, Vec<Refusal>> {
+    ) -> Result<Self, Vec<PlanRefusal>> {
         let mut planner = Self::load(bounds, intent, ledger);
         let refusals = planner.follow(intent);
         if refusals.is_empty() { Ok(planner) } else { Err(refusals) }
@@ -98,15 +98,15 @@ impl Planner {
 
     /// Where every endpoint is judged, what is not covered there, and what is waited for.
     #[must_use]
-    pub fn report(&self) -> Report {
-        Report::new(&self.plan, &self.ledger, &self.pending)
+    pub fn report(&self) -> PlanReport {
+        PlanReport::new(&self.plan, &self.ledger, &self.pending)
     }
 
     /// Adds a job.
     ///
     /// # Errors
     /// If it cannot be had; then nothing has changed.
-    pub fn admit(&mut self, job: &Job) -> Result<Touched, Refusal> {
+    pub fn admit(&mut self, job: &Job) -> Result<Touched, PlanRefusal> {
         let lent = self.lend(&job.name);
         let touched = self.offer(job).map(|offer| self.accept(&job.name, offer));
         self.take_back(&job.name, lent);
@@ -117,9 +117,9 @@ impl Planner {
     ///
     /// # Errors
     /// If there is no such job.
-    pub fn release(&mut self, job: &JobName) -> Result<Touched, Refusal> {
+    pub fn release(&mut self, job: &JobName) -> Result<Touched, PlanRefusal> {
         if !self.ledger.jobs().contains_key(job) {
-            return Err(Refusal::JobUnknown { job: job.clone() });
+            return Err(PlanRefusal::JobUnknown { job: job.clone() });
         }
         let touched = self.withdraw(job);
         if self.ledger.jobs_of(&job.tenant).next().is_none() {
@@ -134,7 +134,7 @@ impl Planner {
     /// # Errors
     /// If that generation was never planned.
     pub fn seen(&mut self, device: &Name, generation: Generation) -> Result<(), Contradiction> {
-        self.note_end(Record::Seen { device: device.clone(), generation })
+        self.note_end(Choice::Seen { device: device.clone(), generation })
     }
 
     /// Notes that the traces of a job were scrubbed on a node. What waited for nothing else is free
@@ -148,11 +148,11 @@ impl Planner {
         job: &JobName,
         evidence: Vec<Evidence>,
     ) -> Result<(), Contradiction> {
-        self.note_end(Record::Scrubbed { node: node.clone(), job: job.clone(), evidence })
+        self.note_end(Choice::Scrubbed { node: node.clone(), job: job.clone(), evidence })
     }
 
     /// Writes down something that may end rests.
-    fn note_end(&mut self, record: Record) -> Result<(), Contradiction> {
+    fn note_end(&mut self, record: Choice) -> Result<(), Contradiction> {
         let finished = self.ledger.enter(&record)?;
         self.records.push(record);
         for rest in finished {
@@ -164,7 +164,7 @@ impl Planner {
     /// Ends this generation and hands out its records, to be written down before anything else
     /// happens. The next change begins the next generation.
     #[must_use]
-    pub fn seal(&mut self) -> Vec<Record> {
+    pub fn seal(&mut self) -> Vec<Choice> {
         self.sealed = true;
         std::mem::take(&mut self.records)
     }
@@ -181,11 +181,11 @@ impl Planner {
             self.sealed = false;
             let generation = self.ledger.generation().next();
             self.plan.generation = generation;
-            self.enter(Record::Planned { generation });
+            self.enter(Choice::Planned { generation });
         }
     }
 
-    pub(crate) fn enter(&mut self, record: Record) {
+    pub(crate) fn enter(&mut self, record: Choice) {
         if let Err(contradiction) = self.note_end(record) {
             unreachable!("the planner contradicts its own ledger: {contradiction}");
         }
@@ -196,13 +196,13 @@ impl Planner {
         self.begin();
         if let Some(number) = offer.tenant_number {
             let tenant = job.tenant.clone();
-            self.enter(Record::TenantLeased { tenant, number });
+            self.enter(Choice::TenantLeased { tenant, number });
             self.name_tenant(&job.tenant, number);
         }
         self.hold(job, &offer.lease, &offer.nics, Turn::Living);
         self.ground.take_keys_for(&offer.nics, offer.lease.keys);
         self.take_block(&job.tenant, offer.lease.subnet);
-        self.enter(Record::JobLeased { job: job.clone(), lease: offer.lease });
+        self.enter(Choice::JobLeased { job: job.clone(), lease: offer.lease });
         let mut touched = self.seat(job, &offer.nics);
         for consent in offer.consents {
             self.join(consent, &mut touched);
@@ -217,7 +217,7 @@ impl Planner {
         for consent in self.plan.consents.get(job).cloned().unwrap_or_default() {
             self.part(&consent, &mut touched);
         }
-        self.enter(Record::JobFreed { job: job.clone() });
+        self.enter(Choice::JobFreed { job: job.clone() });
         if let Some((id, _)) = self.ledger.rests_of(job).last() {
             self.ground.rest(job, id.number());
         }
@@ -230,7 +230,7 @@ impl Planner {
     pub(crate) fn dismiss(&mut self, tenant: &TenantName) {
         self.begin();
         self.plan.tenants.remove(tenant);
-        self.enter(Record::TenantFreed { tenant: tenant.clone() });
+        self.enter(Choice::TenantFreed { tenant: tenant.clone() });
     }
 
     /// Puts a leased job into the plan.

@@ -7,7 +7,7 @@ use model::{
 };
 
 use crate::planner::Planner;
-use crate::refusal::Refusal;
+use crate::refusal::PlanRefusal;
 
 /// More than a link has, guaranteed at every uplink of one device.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -47,7 +47,7 @@ impl Planner {
         job: &JobName,
         tenant: &Tenant,
         device: DeviceId,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), PlanRefusal> {
         let (Some(carries), Some(guarantee)) = (self.queued(device), tenant.guarantee) else {
             return Ok(());
         };
@@ -57,20 +57,20 @@ impl Planner {
         }
         guaranteed.push((tenant.name.clone(), guarantee));
         match self.overpromise(device, guaranteed, carries) {
-            Some(by) => Err(Refusal::GuaranteesExceeded { job: job.clone(), by }),
+            Some(by) => Err(PlanRefusal::GuaranteesExceeded { job: job.clone(), by }),
             None => Ok(()),
         }
     }
 
     /// Guarantees may have grown since the jobs came, or links become slower.
-    pub(crate) fn judge_promises(&self, refusals: &mut Vec<Refusal>) {
+    pub(crate) fn judge_promises(&self, refusals: &mut Vec<PlanRefusal>) {
         for &device in self.plan.devices.keys() {
             let Some(carries) = self.queued(device) else {
                 continue;
             };
             let guaranteed = self.guaranteed_at(device);
             let by = self.overpromise(device, guaranteed, carries);
-            refusals.extend(by.map(|by| Refusal::GuaranteesAboveLink { by }));
+            refusals.extend(by.map(|by| PlanRefusal::GuaranteesAboveLink { by }));
         }
     }
 

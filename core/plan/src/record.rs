@@ -11,10 +11,10 @@ use wire::Tag;
 use crate::place::FabricKeys;
 
 /// One thing that happened, in names that outlive any list they stood in. What follows a
-/// [`Record::Planned`] belongs to its generation.
+/// [`Choice::Planned`] belongs to its generation.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Record {
+pub enum Choice {
     /// A new generation began.
     Planned {
         /// Which one.
@@ -165,7 +165,7 @@ pub struct VlanAt {
     pub vlan: Vlan,
 }
 
-impl Record {
+impl Choice {
     pub(crate) fn opened(consent: &Consent) -> Self {
         Self::ConsentOpened {
             client: consent.client.clone(),

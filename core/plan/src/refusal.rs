@@ -12,7 +12,7 @@ use crate::promise::Overpromise;
 /// Why there is no such plan: the constraint, the offenders and the figure.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's sentence names its fields")]
-pub enum Refusal {
+pub enum PlanRefusal {
     // Who asks.
     #[error("job {job} is of tenant {}, which nobody described", job.tenant)]
     TenantUnknown { job: JobName },
@@ -215,7 +215,7 @@ pub enum Binding {
     Apart { place: Name, other: TenantName },
 }
 
-impl Refusal {
+impl PlanRefusal {
     /// The document that asks for what cannot be; none if it is no single one.
     #[must_use]
     pub fn key(&self) -> Option<Key> {

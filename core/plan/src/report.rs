@@ -18,7 +18,7 @@ use crate::shape::Plan;
 /// What people should know about a plan: where each endpoint is judged, what is not covered
 /// there, and what is waited for.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
-pub struct Report {
+pub struct PlanReport {
     /// Where endpoints are judged, one entry for each kind of place.
     pub coverage: Vec<Coverage>,
     /// Permits that wait for the other side and open nothing.
@@ -106,7 +106,7 @@ pub struct RestingLine {
     pub unscrubbed: BTreeMap<Name, BTreeSet<Memory>>,
 }
 
-impl Report {
+impl PlanReport {
     pub(crate) fn new(plan: &Plan, ledger: &Ledger, pending: &[Permit]) -> Self {
         Self {
             coverage: coverage(plan),
@@ -229,7 +229,7 @@ pub(crate) fn count(number: u32, thing: &str) -> String {
     format!("{number} {thing}{plural}")
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for PlanReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for coverage in &self.coverage {
             let endpoints = count(coverage.endpoints, "endpoint");

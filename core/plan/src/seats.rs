@@ -8,7 +8,7 @@ use model::{
 
 use crate::ledger::{Holder, Ledger};
 use crate::place::{Ground, Shared, TenantKey, shortfall};
-use crate::refusal::Refusal;
+use crate::refusal::PlanRefusal;
 use crate::rest::{Rest, RestId, Resting};
 
 /// A job that looks for its place.
@@ -23,17 +23,17 @@ pub(crate) struct Seeker<'a> {
 
 impl Seeker<'_> {
     /// The interfaces the job gets: those it named, or those of the GPUs it is given.
-    pub(crate) fn seats(&self) -> Result<Vec<NicRef>, Refusal> {
+    pub(crate) fn seats(&self) -> Result<Vec<NicRef>, PlanRefusal> {
         match &self.job.want {
             Want::Endpoints(nics) if !nics.is_empty() => self.named(nics),
             Want::Gpus(_) => self.placed(),
-            Want::Slices { .. } => Err(Refusal::SlicesUnserved { job: self.job.name.clone() }),
-            Want::Endpoints(_) => Err(Refusal::NothingAsked { job: self.job.name.clone() }),
+            Want::Slices { .. } => Err(PlanRefusal::SlicesUnserved { job: self.job.name.clone() }),
+            Want::Endpoints(_) => Err(PlanRefusal::NothingAsked { job: self.job.name.clone() }),
         }
     }
 
     /// Judges a node that the job is on or would be on: jurisdiction, versions and neighbours.
-    pub(crate) fn judge(&self, node: NodeId) -> Result<(), Refusal> {
+    pub(crate) fn judge(&self, node: NodeId) -> Result<(), PlanRefusal> {
         let at = &self.fleet.nodes[node.index()];
         self.lawful(self.fleet.pods[at.pod.index()].site)?;
         self.up_to_date(node)?;
@@ -41,7 +41,7 @@ impl Seeker<'_> {
             return Err(self.grade_forbids(place, stranger));
         }
         match self.ground.too_near(node, self.key) {
-            Some((place, other)) => Err(Refusal::ApartForbids {
+            Some((place, other)) => Err(PlanRefusal::ApartForbids {
                 job: self.job.name.clone(),
                 place,
                 other: self.ground.described(other).0.clone(),
@@ -50,7 +50,7 @@ impl Seeker<'_> {
         }
     }
 
-    fn placed(&self) -> Result<Vec<NicRef>, Refusal> {
+    fn placed(&self) -> Result<Vec<NicRef>, PlanRefusal> {
         let spot = self.ground.seek(&self.ground.ask(self.job)?)?;
         let gpus = self.ground.gpus(&spot);
         let nics = gpus.flat_map(|(node, gpus)| {
@@ -59,7 +59,7 @@ impl Seeker<'_> {
         Ok(nics.collect())
     }
 
-    fn named(&self, nics: &[NicRef]) -> Result<Vec<NicRef>, Refusal> {
+    fn named(&self, nics: &[NicRef]) -> Result<Vec<NicRef>, PlanRefusal> {
         let inside = match &self.job.pod {
             Some(pod) => self.ground.pod_named(&self.job.name, pod)?,
             None => self.fleet.nodes[nics[0].node.index()].pod,
@@ -69,7 +69,7 @@ impl Seeker<'_> {
             self.free_for_me(nic)?;
             if !taken.insert(nic) {
                 let (job, node) = (self.job.name.clone(), self.node_name(nic.node));
-                return Err(Refusal::NicTwice { job, node, nic: nic.nic });
+                return Err(PlanRefusal::NicTwice { job, node, nic: nic.nic });
             }
         }
         let nodes: BTreeSet<NodeId> = nics.iter().map(|nic| nic.node).collect();
@@ -84,7 +84,7 @@ impl Seeker<'_> {
 
     /// Where NVLink is configured, the GPUs that come with named interfaces are a set that their
     /// board can join. A board whose table nobody has seen is joined as a whole or not at all.
-    fn joinable(&self, node: NodeId, nics: &[NicRef]) -> Result<(), Refusal> {
+    fn joinable(&self, node: NodeId, nics: &[NicRef]) -> Result<(), PlanRefusal> {
         let at = &self.fleet.nodes[node.index()];
         let model = &self.fleet.node_models[at.model.index()];
         let is_told =
@@ -99,19 +99,19 @@ impl Seeker<'_> {
             return Ok(());
         }
         let (job, node) = (self.job.name.clone(), at.name.clone());
-        Err(Refusal::NotJoinable { job, node, modules: Ground::modules(gpus).collect() })
+        Err(PlanRefusal::NotJoinable { job, node, modules: Ground::modules(gpus).collect() })
     }
 
-    fn free_for_me(&self, nic: NicRef) -> Result<(), Refusal> {
+    fn free_for_me(&self, nic: NicRef) -> Result<(), PlanRefusal> {
         let (job, node) = (self.job.name.clone(), self.node_name(nic.node));
         let nic_count = self.fleet.nodes[nic.node.index()].uplinks.len();
         let nic = nic.nic;
         if usize::from(nic) >= nic_count {
-            return Err(Refusal::NicUnknown { job, node, nic });
+            return Err(PlanRefusal::NicUnknown { job, node, nic });
         }
         match self.ledger.holder(&node, nic) {
             Some(Holder::Job(holder)) => {
-                Err(Refusal::NicTaken { holder: holder.clone(), job, node, nic })
+                Err(PlanRefusal::NicTaken { holder: holder.clone(), job, node, nic })
             }
             Some(holder @ Holder::Rest(id)) if !self.ledger.may_take(&job, holder) => {
                 Err(self.rests(job, node, nic, *id))
@@ -121,24 +121,24 @@ impl Seeker<'_> {
     }
 
     /// An interface rests until it was seen gone everywhere, and then until it was scrubbed.
-    fn rests(&self, job: JobName, node: Name, nic: u16, id: RestId) -> Refusal {
+    fn rests(&self, job: JobName, node: Name, nic: u16, id: RestId) -> PlanRefusal {
         let rest = self.ledger.rest(id);
         if let Some(Rest { what: Resting::Job { job: left_by, .. }, waits, unscrubbed, .. }) = rest
             && let (true, Some(memories)) = (waits.is_empty(), unscrubbed.get(&node))
         {
             let (left_by, memories) = (left_by.clone(), memories.iter().copied().collect());
-            return Refusal::NicUnscrubbed { job, node, nic, left_by, memories };
+            return PlanRefusal::NicUnscrubbed { job, node, nic, left_by, memories };
         }
         let waits = rest.map(|rest| rest.waits.keys().cloned().collect());
-        Refusal::NicResting { job, node, nic, waits: waits.unwrap_or_default() }
+        PlanRefusal::NicResting { job, node, nic, waits: waits.unwrap_or_default() }
     }
 
-    fn inside(&self, node: NodeId, inside: PodId) -> Result<(), Refusal> {
+    fn inside(&self, node: NodeId, inside: PodId) -> Result<(), PlanRefusal> {
         let pod = self.fleet.nodes[node.index()].pod;
         if pod == inside {
             return Ok(());
         }
-        Err(Refusal::OutsidePod {
+        Err(PlanRefusal::OutsidePod {
             job: self.job.name.clone(),
             node: self.node_name(node),
             pod: self.fleet.pods[pod.index()].name.clone(),
@@ -146,10 +146,10 @@ impl Seeker<'_> {
         })
     }
 
-    fn healthy(&self, node: NodeId) -> Result<(), Refusal> {
+    fn healthy(&self, node: NodeId) -> Result<(), PlanRefusal> {
         match self.fleet.nodes[node.index()].health {
             Health::Good => Ok(()),
-            health => Err(Refusal::NotHealthy {
+            health => Err(PlanRefusal::NotHealthy {
                 job: self.job.name.clone(),
                 node: self.node_name(node),
                 health,
@@ -157,13 +157,13 @@ impl Seeker<'_> {
         }
     }
 
-    fn lawful(&self, site: SiteId) -> Result<(), Refusal> {
+    fn lawful(&self, site: SiteId) -> Result<(), PlanRefusal> {
         let site = &self.fleet.sites[site.index()];
         let allowed = &self.tenant.jurisdictions;
         if allowed.is_empty() || allowed.contains(&site.jurisdiction) {
             return Ok(());
         }
-        Err(Refusal::JurisdictionForbids {
+        Err(PlanRefusal::JurisdictionForbids {
             job: self.job.name.clone(),
             site: site.name.clone(),
             jurisdiction: site.jurisdiction.clone(),
@@ -171,11 +171,11 @@ impl Seeker<'_> {
         })
     }
 
-    fn up_to_date(&self, node: NodeId) -> Result<(), Refusal> {
+    fn up_to_date(&self, node: NodeId) -> Result<(), PlanRefusal> {
         let has = &self.fleet.nodes[node.index()].versions;
         match shortfall(&self.tenant.versions, has) {
             None => Ok(()),
-            Some((component, needs, has)) => Err(Refusal::VersionForbids {
+            Some((component, needs, has)) => Err(PlanRefusal::VersionForbids {
                 job: self.job.name.clone(),
                 node: self.node_name(node),
                 component,
@@ -185,9 +185,9 @@ impl Seeker<'_> {
         }
     }
 
-    fn grade_forbids(&self, place: Shared, stranger: TenantKey) -> Refusal {
+    fn grade_forbids(&self, place: Shared, stranger: TenantKey) -> PlanRefusal {
         let (other, other_grade) = self.ground.described(stranger);
-        Refusal::GradeForbids {
+        PlanRefusal::GradeForbids {
             job: self.job.name.clone(),
             grade: self.tenant.grade,
             place: self.ground.place_name(place),

@@ -1,6 +1,6 @@
 //! Dialect `attest`: reports that confidential machines are what they should be, one a line.
 
-use crate::hold::Report;
+use crate::hold::AttestReport;
 use crate::lines::Line;
 use crate::statement::{self, COMMENT};
 use crate::values::{Why, age_s, job, measurement, name, technology};
@@ -30,7 +30,7 @@ fn hold(line: &Line<'_>) -> Result<Hold, Why> {
             "age",
             age,
         ] => {
-            let report = Box::new(Report {
+            let report = Box::new(AttestReport {
                 technology: technology(kind)?,
                 measurement: measurement(measured)?,
                 by: name(by)?,

@@ -65,13 +65,13 @@ pub enum Hold {
     GuestNear { job: JobName, numa: u16 },
 
     /// Somebody vouches for the job's virtual machine on this node.
-    Attested { job: JobName, node: Name, report: Box<Report> },
+    Attested { job: JobName, node: Name, report: Box<AttestReport> },
 
     // What was there before a job.
     /// Nobody left anything on these interfaces of the job.
     Clean { job: JobName, nics: u64 },
     /// Another one had these interfaces of the job last.
-    After { job: JobName, nics: u64, left: Box<Left> },
+    After { job: JobName, nics: u64, left: Box<PastOwner> },
     /// What another one left on these interfaces of the job was scrubbed.
     Scrubbed { job: JobName, nics: u64, cleaned: Box<Cleaned> },
 
@@ -194,7 +194,7 @@ pub enum Peer {
 
 /// Who left something, and what had to be scrubbed then.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Left {
+pub struct PastOwner {
     /// Who.
     pub by: JobName,
     /// What.
@@ -212,7 +212,7 @@ pub struct Cleaned {
 
 /// What somebody vouches for. Nobody here checks signatures: whoever is named did.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Report {
+pub struct AttestReport {
     /// What keeps the host out of the machine.
     pub technology: Confidential,
     /// What it was launched with.

@@ -32,7 +32,7 @@ mod yaml;
 
 pub use claim::{Bridge, Claim, Fact, Scope, Stray};
 pub use differ::{Difference, differences};
-pub use hold::{Cleaned, DeviceFile, Direction, Function, Hold, Left, Peer, Report};
+pub use hold::{AttestReport, Cleaned, DeviceFile, Direction, Function, Hold, PastOwner, Peer};
 
 use model::Dialect;
 

@@ -3,7 +3,7 @@
 use model::Evidence;
 use smol_str::SmolStr;
 
-use crate::hold::{Cleaned, Left};
+use crate::hold::{Cleaned, PastOwner};
 use crate::lines::Line;
 use crate::statement::{self, COMMENT};
 use crate::values::{Why, job, memory, name, nics};
@@ -21,7 +21,7 @@ fn hold(line: &Line<'_>) -> Result<Hold, Why> {
         ["clean", of, "nics", had] => Ok(Hold::Clean { job: job(of)?, nics: nics(had)? }),
         ["after", of, "nics", had, by, "owing", owing] => {
             let owing = owing.split(',').map(memory).collect::<Result<_, _>>()?;
-            let left = Box::new(Left { by: job(by)?, owing });
+            let left = Box::new(PastOwner { by: job(by)?, owing });
             Ok(Hold::After { job: job(of)?, nics: nics(had)?, left })
         }
         [

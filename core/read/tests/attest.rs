@@ -7,7 +7,7 @@ mod page;
 use expect_test::expect;
 use model::{Confidential, Dialect};
 use proptest::prelude::*;
-use read::{Fact, Hold, Report};
+use read::{AttestReport, Fact, Hold};
 
 /// `GOOD` stands for a measurement.
 const TEXT: &str = "\
@@ -47,8 +47,8 @@ fn a_report_says_all_of_it_or_nothing() {
     let told = page::told(Dialect::Attest, &text()).replace(&good(), "GOOD");
     let told = told.replace(&format!("{:?}", [15_u8; 48]), "GOOD");
     expect![[r#"
-        2: Holds(Attested { job: JobName { tenant: TenantName("a"), name: Name("b") }, node: Name("n1"), report: Report { technology: Tdx, measurement: Measurement(GOOD), by: Name("notary"), at: "2026-11-16T09:00:00Z", age_s: 42 } })
-        3: Holds(Attested { job: JobName { tenant: TenantName("a"), name: Name("b") }, node: Name("n1"), report: Report { technology: SevSnp, measurement: Measurement(GOOD), by: Name("notary"), at: "2026-11-16T09:00:00Z", age_s: 0 } })
+        2: Holds(Attested { job: JobName { tenant: TenantName("a"), name: Name("b") }, node: Name("n1"), report: AttestReport { technology: Tdx, measurement: Measurement(GOOD), by: Name("notary"), at: "2026-11-16T09:00:00Z", age_s: 42 } })
+        3: Holds(Attested { job: JobName { tenant: TenantName("a"), name: Name("b") }, node: Name("n1"), report: AttestReport { technology: SevSnp, measurement: Measurement(GOOD), by: Name("notary"), at: "2026-11-16T09:00:00Z", age_s: 0 } })
         4? report a/b on n1 sev measurement GOOD by notary at now age 42
            a machine is kept from its host by sev-snp or tdx
         5? report a/b on n1 tdx measurement 0A by notary at now age 42
@@ -102,7 +102,7 @@ proptest! {
         );
         let reading = read::claims(Dialect::Attest, &line);
         prop_assert_eq!(&reading.unknown, &[]);
-        let report = Box::new(Report {
+        let report = Box::new(AttestReport {
             technology,
             measurement: measured.parse().unwrap(),
             by: "notary".parse().unwrap(),

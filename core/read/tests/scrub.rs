@@ -12,7 +12,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use read::{Cleaned, Fact, Hold, Left};
+use read::{Cleaned, Fact, Hold, PastOwner};
 
 const WORLDS: usize = 150;
 
@@ -93,7 +93,7 @@ fn meant(plan: &Plan, node: NodeId, job: &JobName) -> Vec<Hold> {
     if nics != past.nics {
         holds.push(Hold::Clean { job: job.clone(), nics: nics & !past.nics });
     }
-    let left = Box::new(Left { by: past.left_by.clone(), owing: past.owing.clone() });
+    let left = Box::new(PastOwner { by: past.left_by.clone(), owing: past.owing.clone() });
     holds.push(Hold::After { job: job.clone(), nics: past.nics, left });
     holds.extend(past.evidence.iter().map(|evidence| Hold::Scrubbed {
         job: job.clone(),
@@ -107,7 +107,7 @@ fn meant(plan: &Plan, node: NodeId, job: &JobName) -> Vec<Hold> {
 fn evidence_says_all_of_it_or_nothing() {
     expect![[r#"
         1: Holds(Clean { job: JobName { tenant: TenantName("a"), name: Name("b") }, nics: 3 })
-        5: Holds(After { job: JobName { tenant: TenantName("a"), name: Name("b") }, nics: 4, left: Left { by: JobName { tenant: TenantName("c"), name: Name("d") }, owing: [Hbm, Nic] } })
+        5: Holds(After { job: JobName { tenant: TenantName("a"), name: Name("b") }, nics: 4, left: PastOwner { by: JobName { tenant: TenantName("c"), name: Name("d") }, owing: [Hbm, Nic] } })
         8: Holds(Scrubbed { job: JobName { tenant: TenantName("a"), name: Name("b") }, nics: 4, cleaned: Cleaned { after: JobName { tenant: TenantName("c"), name: Name("d") }, evidence: Evidence { memory: Hbm, method: "zeros", read_back: "all of it", by: Name("n1"), at: "now" } } })
         2? clean a/b nics 0,0
            an interface stands there twice

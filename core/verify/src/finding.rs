@@ -146,7 +146,7 @@ pub struct Said {
 
 /// A scope of one device.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Place {
+pub struct ScopeAt {
     /// The device.
     pub device: DeviceId,
     /// The segment or VRF.
@@ -352,7 +352,7 @@ impl Endpoint {
     }
 }
 
-impl Place {
+impl ScopeAt {
     pub(crate) fn show(&self, fleet: &Fleet) -> String {
         format!("{} on {}", self.scope, fleet.device_name(self.device))
     }

@@ -11,7 +11,7 @@ use wire::{Tag, Vni};
 
 use crate::cross::{Crossings, Who, who};
 use crate::device::{At, BridgeLines, Device, Lines, Rule};
-use crate::finding::{Diagnosis, Finding, MissingLine, Place, Talk, Weak};
+use crate::finding::{Diagnosis, Finding, MissingLine, ScopeAt, Talk, Weak};
 use crate::index::{DomainKey, Seat};
 use crate::layers::Owner;
 use crate::verifier::{JobId, Spotted, Verifier};
@@ -453,7 +453,7 @@ impl Verifier {
         theirs: Owner,
         judgement: &mut Judgement,
     ) {
-        let exporter = Place { device: exporter.0, scope: exporter.1.clone() };
+        let exporter = ScopeAt { device: exporter.0, scope: exporter.1.clone() };
         let weakness = Weakness::Joined { scope: scope.clone(), ours, target, exporter, theirs };
         let ats = self.import_at(*device, scope, target);
         self.weak(judgement, Some(*device), weakness, ats);
@@ -557,7 +557,7 @@ impl Verifier {
         let (Some(first), Some(second)) = (users.next(), users.next()) else {
             return;
         };
-        let place = |at: &(DeviceId, Scope)| Place { device: at.0, scope: at.1.clone() };
+        let place = |at: &(DeviceId, Scope)| ScopeAt { device: at.0, scope: at.1.clone() };
         let ats: Vec<At> = [first, second]
             .into_iter()
             .filter_map(|(device, scope)| self.facts(*device).scopes.get(scope)?.rds.ats().next())

@@ -34,16 +34,17 @@ use model::{Artifact, Fleet, Owners};
 pub use cleared::{Cleared, digest_of, digest_of_parts};
 pub use code::{Code, Severity};
 pub use finding::{
-    Breach, Diagnosis, Endpoint, Finding, MissingLine, Party, Place, Said, Severed, Talk, Way, Weak,
+    Breach, Diagnosis, Endpoint, Finding, MissingLine, Party, Said, ScopeAt, Severed, Talk, Way,
+    Weak,
 };
 pub use layers::{
     Atom, Disagree, Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Named,
     Owner, Strength, View,
 };
-pub use meeting::{Ground, Meeting};
+pub use meeting::{Meeting, MeetingKind};
 pub use verifier::Verifier;
 pub use weakness::Weakness;
-pub use why::{Step, Why};
+pub use why::{LayerStep, Why};
 
 /// Why artifacts were not cleared.
 #[derive(Debug)]

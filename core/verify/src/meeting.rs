@@ -13,14 +13,14 @@ use crate::verifier::Verifier;
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Meeting {
     /// Where.
-    pub ground: Ground,
+    pub ground: MeetingKind,
     /// Who.
     pub members: Vec<Endpoint>,
 }
 
 /// What kind of place it is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Ground {
+pub enum MeetingKind {
     /// A segment, and one of the tags in it. Untagged members have none.
     Segment {
         /// The segment.
@@ -55,7 +55,7 @@ impl Verifier {
     /// Every place where endpoints can touch, from the lines of all devices.
     #[must_use]
     pub fn meetings(&self) -> Vec<Meeting> {
-        let mut meetings: BTreeMap<Ground, Vec<Endpoint>> = BTreeMap::new();
+        let mut meetings: BTreeMap<MeetingKind, Vec<Endpoint>> = BTreeMap::new();
         for (position, domains) in self.index.domains.iter().enumerate() {
             let facts = &self.world.devices[position];
             let device = DeviceId(u32::try_from(position).unwrap_or(u32::MAX));
@@ -63,7 +63,7 @@ impl Verifier {
                 let lines = facts.bridges.get(bridge);
                 let Some(vni) = lines.and_then(|lines| lines.vni.first()) else { continue };
                 for seat in &domain.seats {
-                    let ground = Ground::Segment { vni: *vni, tag: seat.tag };
+                    let ground = MeetingKind::Segment { vni: *vni, tag: seat.tag };
                     let members = meetings.entry(ground).or_default();
                     members.push(self.endpoint(device, seat.port));
                 }
@@ -71,7 +71,8 @@ impl Verifier {
         }
         for rule in self.rules() {
             let Rule { client, provider, service } = rule;
-            let members = meetings.entry(Ground::Rule { client, provider, service }).or_default();
+            let members =
+                meetings.entry(MeetingKind::Rule { client, provider, service }).or_default();
             for tag in [client, provider] {
                 for key in self.index.tags.get(&tag).into_iter().flatten() {
                     let tagged = self.seats(key).filter(|seat| seat.tag == Some(tag));

@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use wire::{Mac, Tag, Vni};
 
 use crate::code::Code;
-use crate::finding::{Endpoint, Party, Place};
+use crate::finding::{Endpoint, Party, ScopeAt};
 use crate::layers::{LayerWeakness, Owner};
 
 /// Which fence is down.
@@ -37,11 +37,11 @@ pub enum Weakness {
     /// Two devices have one address of their own: what is for one of them may end at the other.
     SharedLoopback { address: Ipv4Addr, first: DeviceId, second: DeviceId },
     /// Two scopes share a distinguisher.
-    SharedDistinguisher { rd: RouteDistinguisher, first: Place, second: Place },
+    SharedDistinguisher { rd: RouteDistinguisher, first: ScopeAt, second: ScopeAt },
     /// Nobody exports what is imported.
     DeadImport { scope: Scope, target: RouteTarget },
     /// A scope of one owner imports another's routes without a consent.
-    Joined { scope: Scope, ours: Owner, target: RouteTarget, exporter: Place, theirs: Owner },
+    Joined { scope: Scope, ours: Owner, target: RouteTarget, exporter: ScopeAt, theirs: Owner },
     /// A VRF of a Linux device imports another tenant's routes, which lead nowhere there and take
     /// the place of its own.
     MisleadingImport { scope: Scope, target: RouteTarget, theirs: TenantName },

@@ -18,14 +18,14 @@ pub struct Why {
     /// Who receives.
     pub to: Endpoint,
     /// Each layer's answer, from the port outwards.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LayerStep>,
     /// What passes, and on which way. Nothing when they cannot meet.
     pub passes: Vec<(Talk, Way)>,
 }
 
 /// One layer's answer.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct LayerStep {
     /// The layer.
     pub layer: &'static str,
     /// What it says about the two.
@@ -50,7 +50,7 @@ impl Verifier {
         let (Some(from_key), Some(to_key)) = (self.domain_of(from), self.domain_of(to)) else {
             let absent = if self.domain_of(from).is_none() { &why.from } else { &why.to };
             let answer = format!("{} is attached to no segment", absent.show(&self.world.fleet));
-            why.steps.push(Step { layer: "port", answer, fence: true, said_by: Vec::new() });
+            why.steps.push(LayerStep { layer: "port", answer, fence: true, said_by: Vec::new() });
             return why;
         };
         let a = self.world.spot(from.0, &from_key.1, from.1);
@@ -66,7 +66,7 @@ impl Verifier {
         why
     }
 
-    fn ownership(&self, from: &Endpoint, to: &Endpoint) -> Step {
+    fn ownership(&self, from: &Endpoint, to: &Endpoint) -> LayerStep {
         let own = from.owner.iter().flat_map(|job| self.consents.of(job));
         let consents: Vec<Service> = own
             .filter(|consent| {
@@ -83,10 +83,10 @@ impl Verifier {
             (Some(a), Some(b)) => (format!("{a} and {b} did not both consent to anything"), true),
             _ => ("one of them belongs to nobody: it is in a quarantine of one".into(), true),
         };
-        Step { layer: "owner", answer, fence, said_by: Vec::new() }
+        LayerStep { layer: "owner", answer, fence, said_by: Vec::new() }
     }
 
-    fn attachment(&self, spot: Spot<'_>) -> Step {
+    fn attachment(&self, spot: Spot<'_>) -> LayerStep {
         let name = self.world.fleet.device_name(spot.device);
         let lines = spot.facts.ports.get(&spot.port);
         let bound: Vec<String> = lines
@@ -101,10 +101,10 @@ impl Verifier {
             bound => format!("{name} {} is in {segment} as {}", spot.port, bound.join(", ")),
         };
         let ats = lines.iter().flat_map(|lines| lines.attached.ats().chain(lines.bound.ats()));
-        Step { layer: "port", answer, fence: bound.is_empty(), said_by: self.all_said(ats) }
+        LayerStep { layer: "port", answer, fence: bound.is_empty(), said_by: self.all_said(ats) }
     }
 
-    fn segments(&self, a: Spot<'_>, b: Spot<'_>) -> Step {
+    fn segments(&self, a: Spot<'_>, b: Spot<'_>) -> LayerStep {
         let same = a.device == b.device && a.bridge == b.bridge;
         let scopes = (world::segment(a).map(Scope::Segment), world::segment(b).map(Scope::Segment));
         let joined = match &scopes {
@@ -121,13 +121,13 @@ impl Verifier {
             ("the sender's segment imports nothing that the receiver's exports".into(), true)
         };
         let ats = joined.into_iter().flat_map(|(import, export)| [import, export]);
-        Step { layer: "segment", answer, fence, said_by: self.all_said(ats) }
+        LayerStep { layer: "segment", answer, fence, said_by: self.all_said(ats) }
     }
 
-    fn routing(&self, a: Spot<'_>, b: Spot<'_>) -> Step {
+    fn routing(&self, a: Spot<'_>, b: Spot<'_>) -> LayerStep {
         let (Some(ours), Some(theirs)) = (world::vrf(a), world::vrf(b)) else {
             let answer = "one of them is in no VRF: not routed".into();
-            return Step { layer: "vrf", answer, fence: true, said_by: Vec::new() };
+            return LayerStep { layer: "vrf", answer, fence: true, said_by: Vec::new() };
         };
         let same = a.device == b.device && ours == theirs;
         let joined = world::joined(a, &Scope::Vrf(ours.clone()), b, &Scope::Vrf(theirs.clone()));
@@ -154,10 +154,10 @@ impl Verifier {
         };
         let reached = reached.into_iter().map(|(_, at)| at);
         let ats = joined.into_iter().flat_map(|(import, export)| [import, export]).chain(reached);
-        Step { layer: "vrf", answer, fence, said_by: self.all_said(ats) }
+        LayerStep { layer: "vrf", answer, fence, said_by: self.all_said(ats) }
     }
 
-    fn groups(&self, a: (Spot<'_>, &DomainKey), b: (Spot<'_>, &DomainKey)) -> Step {
+    fn groups(&self, a: (Spot<'_>, &DomainKey), b: (Spot<'_>, &DomainKey)) -> LayerStep {
         let tag = |(spot, key): (Spot<'_>, &DomainKey)| {
             let seat = self.seats(key).find(|seat| seat.port == spot.port)?;
             Some((seat.tag?, self.tag_line(key, seat)?))
@@ -182,7 +182,7 @@ impl Verifier {
         };
         let ats = ours.into_iter().chain(theirs).map(|(_, at)| at);
         let ats = ats.chain(rule.map(|(_, at)| at));
-        Step { layer: "group", answer, fence, said_by: self.all_said(ats) }
+        LayerStep { layer: "group", answer, fence, said_by: self.all_said(ats) }
     }
 
     /// A rule at the receiver that names both groups.

@@ -40,14 +40,14 @@ pub struct Packet {
     /// The number of the transport protocol.
     pub protocol: u8,
     /// What it is for.
-    pub service: Service,
+    pub service: FlowTransport,
     /// Where the fragment belongs, in bytes; none if it is no fragment.
     pub fragment_at: Option<u32>,
 }
 
 /// What could be read of a transport header.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Service {
+pub enum FlowTransport {
     /// TCP or UDP.
     Ports {
         /// The port it is from.
@@ -114,19 +114,19 @@ impl Packet {
             Part::First => Some(0),
             Part::Later(offset) => Some(u32::from(offset) * 8),
         };
-        Self { source, destination, protocol, service: Service::of(ip), fragment_at }
+        Self { source, destination, protocol, service: FlowTransport::of(ip), fragment_at }
     }
 
     fn ports(&self) -> Option<(u16, u16)> {
         match self.service {
-            Service::Ports { source, destination } => Some((source, destination)),
-            Service::Roce { source, .. } => Some((source, ROCE_PORT)),
-            Service::Icmp { .. } | Service::Unread => None,
+            FlowTransport::Ports { source, destination } => Some((source, destination)),
+            FlowTransport::Roce { source, .. } => Some((source, ROCE_PORT)),
+            FlowTransport::Icmp { .. } | FlowTransport::Unread => None,
         }
     }
 }
 
-impl Service {
+impl FlowTransport {
     fn of(ip: &Ip<'_>) -> Self {
         let bytes = ip.visible();
         match (ip.part(), ip.protocol) {
@@ -181,8 +181,8 @@ impl fmt::Display for Packet {
             None => write!(f, "{} > {}", self.source, self.destination)?,
         }
         match (self.service, self.protocol) {
-            (Service::Roce { bth, .. }, _) => write!(f, " roce {bth}")?,
-            (Service::Icmp { kind, code }, _) => write!(f, " icmp type {kind} code {code}")?,
+            (FlowTransport::Roce { bth, .. }, _) => write!(f, " roce {bth}")?,
+            (FlowTransport::Icmp { kind, code }, _) => write!(f, " icmp type {kind} code {code}")?,
             (_, protocol::TCP) => f.write_str(" tcp")?,
             (_, protocol::UDP) => f.write_str(" udp")?,
             (_, other) => write!(f, " protocol {other}")?,

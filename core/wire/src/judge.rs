@@ -7,7 +7,7 @@ use crate::inner::{self, Asks, Inner, Saying};
 use crate::ip::Ip;
 use crate::numbering::{UNDERLAY, plain, plain_of_any};
 use crate::outer::{self, Outer};
-use crate::{Arrival, Hook, Mac, Permit, Reason, Record, Seat, Space, Tables};
+use crate::{AddressRecord, Arrival, Hook, Mac, PortSeat, Reason, Space, TablePermit, Tables};
 
 /// The one answer a frame gets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -95,7 +95,7 @@ fn segment(tables: Tables<'_>, vxlan: Vxlan) -> Result<Place<'_>, Reason> {
 /// The record is the authority: it says behind which tunnel endpoint the source is, and of which
 /// job. The tag on the wire is only compared with it.
 fn from_tunnel(
-    record: Record,
+    record: AddressRecord,
     outer: &Ip<'_>,
     vxlan: Vxlan,
     tags: &mut Tags,
@@ -174,7 +174,7 @@ fn local(tables: Option<Tables<'_>>, arrival: &Arrival<'_>, tags: &mut Tags) -> 
 }
 
 /// The one endpoint that is behind the interface.
-fn seat(tables: Tables<'_>, arrival: &Arrival<'_>) -> Result<Seat, Reason> {
+fn seat(tables: Tables<'_>, arrival: &Arrival<'_>) -> Result<PortSeat, Reason> {
     let index = tables.port_of(arrival.interface)?.ok_or(Reason::Port)?;
     Ok(tables.port(index)?)
 }
@@ -182,7 +182,7 @@ fn seat(tables: Tables<'_>, arrival: &Arrival<'_>) -> Result<Seat, Reason> {
 /// What a workload's port sees, in either direction.
 fn at_port<'a>(
     tables: Tables<'a>,
-    seat: Seat,
+    seat: PortSeat,
     arrival: &Arrival<'_>,
 ) -> Result<(Place<'a>, Inner), Reason> {
     let here = Place::find(tables, seat.space)?;
@@ -206,7 +206,7 @@ fn across(here: Place<'_>, ends: [IpAddr; 2], tags: &Tags, asks: &Asks) -> Answe
         Asks::Service { protocol, source, destination, opens } => {
             let permits = |client, provider, port| {
                 let space = here.index;
-                here.tables.permits(Permit { space, client, provider, protocol, port })
+                here.tables.permits(TablePermit { space, client, provider, protocol, port })
             };
             // A provider answers from its service's port; it does not open connections from there.
             let is_permitted = permits(tags.source, tags.destination, destination)?
@@ -231,13 +231,13 @@ impl<'a> Place<'a> {
 
     /// Who has the address here, under whichever tenant's number: others are here by a permit.
     /// `nobody` is what it is called when nobody does.
-    fn record(self, address: IpAddr, nobody: Reason) -> Result<Record, Reason> {
+    fn record(self, address: IpAddr, nobody: Reason) -> Result<AddressRecord, Reason> {
         let address = plain_of_any(address).ok_or(nobody)?;
         self.tables.record(self.space, address)?.ok_or(nobody)
     }
 
     /// Who of this tenant has the address here.
-    fn own_record(self, address: IpAddr, nobody: Reason) -> Result<Record, Reason> {
+    fn own_record(self, address: IpAddr, nobody: Reason) -> Result<AddressRecord, Reason> {
         if self.owns(address) { self.record(address, nobody) } else { Err(nobody) }
     }
 

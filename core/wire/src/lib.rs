@@ -28,13 +28,13 @@ mod vni;
 mod vxlan;
 
 pub use arrival::{Arrival, Hook};
-pub use flow::{Flow, Packet, Service, Spoken, flow};
+pub use flow::{Flow, FlowTransport, Packet, Spoken, flow};
 pub use headers::{Arp, Bth, Ethernet, Vxlan};
 pub use judge::{Verdict, judge};
 pub use mac::{Mac, NotAMac};
 pub use numbering::{ipv4_of, ipv6_of, router_mac};
 pub use reason::Reason;
-pub use tables::{Broken, MAGIC, Permit, Record, Seat, Space, Tables, layout};
+pub use tables::{AddressRecord, Broken, MAGIC, PortSeat, Space, TablePermit, Tables, layout};
 pub use tag::{NotATag, Tag};
 pub use vni::{NotAVni, Vni};
 pub use vxlan::{Header, NotVxlan};

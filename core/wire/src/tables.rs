@@ -55,7 +55,7 @@ pub struct Space {
 
 /// Who has an address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Record {
+pub struct AddressRecord {
     /// Its job's tag, never 0.
     pub tag: u16,
     /// Where its job is counted; 0 if it is not behind a port of this device.
@@ -66,7 +66,7 @@ pub struct Record {
 
 /// A port of this device, and the one endpoint behind it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Seat {
+pub struct PortSeat {
     /// The kernel's number of the interface.
     pub interface: u32,
     /// Which space it is in.
@@ -89,7 +89,7 @@ pub struct Seat {
 
 /// A service that one job offers another in a space.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Permit {
+pub struct TablePermit {
     /// Index of the space.
     pub space: u32,
     /// The tag of the job that asks.
@@ -102,7 +102,7 @@ pub struct Permit {
     pub port: u16,
 }
 
-impl Permit {
+impl TablePermit {
     /// The bucket the permit stands in.
     #[must_use]
     pub const fn bucket(self, mask: u32, seed: u32) -> u32 {
@@ -193,10 +193,10 @@ impl<'a> Tables<'a> {
     }
 
     /// One port.
-    pub fn port(self, index: u32) -> Result<Seat, Broken> {
+    pub fn port(self, index: u32) -> Result<PortSeat, Broken> {
         let at = self.entry(layout::PORTS, index, layout::PORT)?;
         let mac = self.0.get(at + 14..at + 20).and_then(|bytes| bytes.try_into().ok());
-        Ok(Seat {
+        Ok(PortSeat {
             interface: self.u32(at).ok_or(Broken)?,
             space: self.u32(at + 4).ok_or(Broken)?,
             address: self.u32(at + 8).ok_or(Broken)?.into(),
@@ -214,7 +214,7 @@ impl<'a> Tables<'a> {
     pub fn records(
         self,
         space: Space,
-    ) -> impl Iterator<Item = Result<(Ipv4Addr, Record), Broken>> + use<'a> {
+    ) -> impl Iterator<Item = Result<(Ipv4Addr, AddressRecord), Broken>> + use<'a> {
         let mut place = 0_u64;
         core::iter::from_fn(move || {
             while place < u64::from(space.len) {
@@ -252,7 +252,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Who has this address in the space.
-    pub fn record(self, space: Space, address: Ipv4Addr) -> Result<Option<Record>, Broken> {
+    pub fn record(self, space: Space, address: Ipv4Addr) -> Result<Option<AddressRecord>, Broken> {
         let place = u32::from(address).wrapping_sub(space.first);
         if place >= space.len {
             return Ok(None);
@@ -272,7 +272,7 @@ impl<'a> Tables<'a> {
         } else {
             at += place * layout::RECORD;
         }
-        let record = Record {
+        let record = AddressRecord {
             tag: self.u16(at).ok_or(Broken)?,
             slot: self.u16(at + 2).ok_or(Broken)?,
             vtep: self.u32(at + 4).ok_or(Broken)?.into(),
@@ -281,7 +281,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Whether the permit stands in its bucket.
-    pub fn permits(self, permit: Permit) -> Result<bool, Broken> {
+    pub fn permits(self, permit: TablePermit) -> Result<bool, Broken> {
         let [at, mask, seed] = self.permit_buckets().ok_or(Broken)?;
         if at == 0 {
             return Ok(false);
@@ -294,7 +294,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Every permit, in no order that means anything.
-    pub fn all_permits(self) -> impl Iterator<Item = Result<Permit, Broken>> + use<'a> {
+    pub fn all_permits(self) -> impl Iterator<Item = Result<TablePermit, Broken>> + use<'a> {
         let [at, mask, _] = self.permit_buckets().unwrap_or_default();
         let most = self.0.len() / layout::PERMIT;
         let places = if at == 0 { 0 } else { (mask as usize + 1) * layout::BUCKET };
@@ -308,11 +308,11 @@ impl<'a> Tables<'a> {
         Some([self.u32(at)?, self.u32(at + 4)?, self.u32(at + 8)?])
     }
 
-    fn permit_at(self, at: usize) -> Result<Option<Permit>, Broken> {
+    fn permit_at(self, at: usize) -> Result<Option<TablePermit>, Broken> {
         let Some(space) = self.u32(at).ok_or(Broken)?.checked_sub(1) else {
             return Ok(None);
         };
-        Ok(Some(Permit {
+        Ok(Some(TablePermit {
             space,
             client: self.u16(at + 4).ok_or(Broken)?,
             provider: self.u16(at + 6).ok_or(Broken)?,

@@ -75,7 +75,7 @@ pub enum Event {
 }
 
 /// What all agents said about what their nodes hold, at one time.
-pub struct Seen<'a> {
+pub struct AgentsSaid<'a> {
     fleet: &'a model::Fleet,
     /// By node.
     pub held: BTreeMap<Name, Result<Holding, TalkError>>,
@@ -117,8 +117,8 @@ impl Agents {
 
     /// What all of them hold, to be judged.
     #[must_use]
-    pub fn look<'a>(&self, fleet: &'a model::Fleet) -> Seen<'a> {
-        Seen { fleet, held: self.ask_all(|| Request::Held, holding) }
+    pub fn look<'a>(&self, fleet: &'a model::Fleet) -> AgentsSaid<'a> {
+        AgentsSaid { fleet, held: self.ask_all(|| Request::Held, holding) }
     }
 
     /// Closes the gate of one node until it is sent something.
@@ -293,7 +293,7 @@ pub(crate) fn done(answer: Answer) -> Option<()> {
     matches!(answer, Answer::Done).then_some(())
 }
 
-impl Holds for Seen<'_> {
+impl Holds for AgentsSaid<'_> {
     fn held(&self, device: DeviceId, dialect: Dialect) -> Result<Option<Held>, Unreachable> {
         let name = self.fleet.device_name(device);
         match self.held.get(name) {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Admitted, Gate, Node, NodeError, NotAdmitted, Offer, OnDrift};
+use apply::{Admitted, Gate, ManagedNode, NodeError, NotAdmitted, Offer, OnDrift};
 use model::{Dialect, Epoch, Generation, Name};
 use tokio::sync::{broadcast, oneshot, watch};
 
@@ -35,7 +35,7 @@ const TURN: Duration = Duration::from_millis(250);
 
 /// For how long things hold.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct AgentTerms {
     /// After each word of the controller the node may keep its gate open for so long.
     pub lease: Duration,
     /// The packet program closes the gate when nobody renewed it for so long.
@@ -46,7 +46,7 @@ pub struct Terms {
     pub state: Option<PathBuf>,
 }
 
-impl Default for Terms {
+impl Default for AgentTerms {
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(15 * 60),
@@ -79,8 +79,8 @@ enum Work {
 
 struct Keeper {
     name: Name,
-    node: Box<dyn Node>,
-    terms: Terms,
+    node: Box<dyn ManagedNode>,
+    terms: AgentTerms,
     record: Record,
     gate: Gate,
     drift: Drift,
@@ -99,9 +99,9 @@ impl Desk {
     /// Begins to work on a node, first with what was begun and not finished.
     pub(crate) fn open(
         name: &Name,
-        node: Box<dyn Node>,
+        node: Box<dyn ManagedNode>,
         changes: Option<Box<dyn Changes>>,
-        terms: Terms,
+        terms: AgentTerms,
     ) -> io::Result<Self> {
         let record = match &terms.state {
             Some(folder) => Record::open(folder)?,
@@ -192,8 +192,8 @@ fn watch(mut changes: Box<dyn Changes>, told: &Weak<Sender<Work>>) {
 impl Keeper {
     fn new(
         name: Name,
-        node: Box<dyn Node>,
-        terms: Terms,
+        node: Box<dyn ManagedNode>,
+        terms: AgentTerms,
         record: Record,
         status: watch::Sender<Status>,
         news: broadcast::Sender<News>,

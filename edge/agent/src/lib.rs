@@ -31,14 +31,14 @@ pub use address::{Address, Listener, NotAnAddress};
 #[cfg(feature = "controller")]
 pub use authority::{Authority, AuthorityError, GOOD_FOR, Rotated, Turn};
 #[cfg(feature = "controller")]
-pub use fleet::{Agents, Event, Fate, FleetError, Reached, Seen, SurveyError};
+pub use fleet::{Agents, AgentsSaid, Event, Fate, FleetError, Reached, SurveyError};
 pub use identity::{CONTROLLER, Identity, IdentityError};
-pub use keeper::{Changes, Terms};
+pub use keeper::{AgentTerms, Changes};
 #[cfg(feature = "controller")]
 pub use line::TalkError;
 pub use memory::{MemoryChanges, MemoryDevice, MemoryNode};
 pub use message::{Counters, Differing, Holding, News, Status};
-pub use probe::{Dropped, Family, ProbeRequest, Station, Way};
+pub use probe::{Dropped, Family, ProbeRequest, ProbeWay, Station};
 #[cfg(feature = "controller")]
 pub use rehearse::{Rehearsal, RehearseError, rehearse};
 pub use serve::{Agent, AgentError, serve};

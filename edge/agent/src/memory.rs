@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use apply::{Admitted, Counted, Node, NodeError};
+use apply::{Admitted, Counted, ManagedNode, NodeError};
 use model::{Dialect, Generation};
 
 use crate::Changes;
@@ -106,7 +106,7 @@ impl MemoryDevice {
     }
 }
 
-impl Node for MemoryNode {
+impl ManagedNode for MemoryNode {
     fn held(&mut self) -> Result<Vec<(Dialect, String)>, NodeError> {
         Ok(self.memory.with(|inside| inside.held.clone()))
     }

@@ -19,7 +19,7 @@ pub use station::Station;
 /// What is sent.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
+pub enum ProbeWay {
     /// An echo request.
     Icmp,
     /// A connection to this port.
@@ -54,7 +54,7 @@ pub struct ProbeRequest {
     /// The Ethernet address that the frame goes to: of the one that is meant, or of the gateway.
     pub via: [u8; 6],
     /// What is sent.
-    pub way: Way,
+    pub way: ProbeWay,
     /// In which protocol.
     pub family: Family,
     /// Whether it looks like an answer: the two ports are the other way around then.
@@ -114,7 +114,7 @@ pub(crate) struct Heard {
     pub(crate) dropped: Vec<(u32, Dropped)>,
 }
 
-impl Way {
+impl ProbeWay {
     /// How a service is asked for.
     #[must_use]
     pub const fn of(service: Service) -> Self {
@@ -136,7 +136,7 @@ impl Way {
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for ProbeWay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Icmp => f.pad("icmp"),

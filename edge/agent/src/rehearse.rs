@@ -14,7 +14,7 @@ use crate::address::Address;
 use crate::authority::{Authority, AuthorityError};
 use crate::fleet::{Agents, FleetError, strange};
 use crate::identity::Identity;
-use crate::keeper::Terms;
+use crate::keeper::AgentTerms;
 use crate::line::TalkError;
 use crate::memory::MemoryDevice;
 use crate::message::{Answer, Request};
@@ -85,7 +85,7 @@ pub fn rehearse(agents: usize) -> Result<Rehearsal, RehearseError> {
         let identity = Identity::open(&stage.0.join("nodes").join(name.as_str()));
         let node = Box::new(MemoryDevice::default().node());
         let identity = identity.map_err(AgentError::from)?;
-        let agent = Agent::open(identity, node, None, Terms::default())?;
+        let agent = Agent::open(identity, node, None, AgentTerms::default())?;
         let listener = runtime.block_on(address.listen())?;
         runtime.spawn(serve(listener, agent, std::future::pending()));
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use apply::{Gate, Node};
+use apply::{Gate, ManagedNode};
 use model::Name;
 use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
@@ -16,7 +16,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::address::{Listener, Stream};
 use crate::identity::{CONTROLLER, Identity, IdentityError, is_named};
-use crate::keeper::{Changes, Desk, Terms};
+use crate::keeper::{AgentTerms, Changes, Desk};
 use crate::message::{Answer, Greeting, News, Request, Status, VERSION, hear, say};
 use crate::probe::{Sounding, Station};
 use crate::record::now_ms;
@@ -55,9 +55,9 @@ impl Agent {
     /// once it is served.
     pub fn open(
         identity: Identity,
-        node: Box<dyn Node>,
+        node: Box<dyn ManagedNode>,
         changes: Option<Box<dyn Changes>>,
-        terms: Terms,
+        terms: AgentTerms,
     ) -> Result<Self, AgentError> {
         let name = identity.node().ok_or(AgentError::NoNode)?;
         let server = identity.server()?;

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use filter::Kernel;
 use model::numbering::{bridge_name, l3vni, tenant_of_l3vni, tenant_of_vrf, tunnel_name};
 use netlink_packet_route::AddressFamily;
-use observe::{Found, Place, Request, Spaces, Trouble, Vrfs, next_hop, run_inside, table_of};
+use observe::{Found, KernelRequest, Place, Spaces, Trouble, Vrfs, next_hop, run_inside, table_of};
 use wire::{ipv6_of, router_mac};
 
 use crate::line::{Extra, Line};
@@ -31,7 +31,7 @@ pub(crate) struct Change<'a> {
 }
 
 /// Requests, by the namespace where they are asked.
-type Batches<'a> = BTreeMap<Option<&'a str>, Vec<Request>>;
+type Batches<'a> = BTreeMap<Option<&'a str>, Vec<KernelRequest>>;
 
 impl<'a> Change<'a> {
     /// Undoes what nobody planned, ports first. VRFs stay until the routing daemons gave them up.
@@ -80,7 +80,7 @@ impl<'a> Change<'a> {
         let is_own = |(name, _): &&(&str, u32)| own.as_deref() == Some(*name);
         let downs =
             links.iter().filter(is_own).map(|(name, index)| requests::set_down(name, *index));
-        let all: Vec<Request> = downs.chain(requests::remove_links(links)).collect();
+        let all: Vec<KernelRequest> = downs.chain(requests::remove_links(links)).collect();
         self.ask(vrf, &all)
     }
 
@@ -551,7 +551,7 @@ impl<'a> Change<'a> {
         mtus.min().map(|mtu| mtu.saturating_sub(OVERHEAD))
     }
 
-    fn ask(&mut self, vrf: Option<&str>, requests: &[Request]) -> Result<(), Trouble> {
+    fn ask(&mut self, vrf: Option<&str>, requests: &[KernelRequest]) -> Result<(), Trouble> {
         match self.spaces.door(vrf) {
             Some(door) => door.change(requests),
             None => Ok(()), // what is in a VRF that is gone is gone

@@ -5,7 +5,7 @@ use observe::{Holds, Unreachable};
 use serde::{Deserialize, Serialize};
 
 use crate::admitted::in_turn;
-use crate::{NotAdmitted, OnDrift, Order, Terms};
+use crate::{HoldTerms, NotAdmitted, OnDrift, Order};
 
 /// The number by which a device and its controller know what it holds.
 pub type Numbered = (DeviceId, Epoch, Generation);
@@ -14,7 +14,7 @@ pub type Numbered = (DeviceId, Epoch, Generation);
 pub trait Devices: Holds {
     /// First step: hold these; ports that are new stay shut. One that does not answer keeps none of
     /// the others waiting.
-    fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt>;
+    fn hold(&mut self, orders: &[Order], terms: &HoldTerms) -> Vec<Receipt>;
     /// Second step: open the ports of what they hold.
     fn start(&mut self, orders: &[Order]) -> Vec<Receipt>;
     /// Stay with what is held on trial.
@@ -151,7 +151,7 @@ impl From<NotAdmitted> for Outcome {
 }
 
 /// Has every device hold its order, and only if every one of them does, has all of them start.
-pub fn push(orders: &[Order], terms: &Terms, devices: &mut dyn Devices) -> Applied {
+pub fn push(orders: &[Order], terms: &HoldTerms, devices: &mut dyn Devices) -> Applied {
     let mut receipts = devices.hold(orders, terms);
     if !receipts.iter().all(Receipt::is_held) {
         return Applied { receipts, is_started: false };

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use model::Dialect;
-use observe::{Asked, Place, Refusal, Vty, VtyTrouble};
+use observe::{Asked, Place, Vty, VtyRefusal, VtyTrouble};
 use read::Difference;
 
 use crate::vrf;
@@ -33,7 +33,7 @@ pub struct FrrHeld {
 }
 
 /// Makes FRR hold this text and nothing else of what is compared.
-pub fn hold(folder: &Path, sent: &str) -> Result<FrrHeld, Trouble> {
+pub fn hold(folder: &Path, sent: &str) -> Result<FrrHeld, FrrTrouble> {
     hold_instead(folder, sent, &observe::frr(folder)?, &mut |_| {})
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn hold_instead(
     sent: &str,
     held: &str,
     step: &mut dyn FnMut(&str),
-) -> Result<FrrHeld, Trouble> {
+) -> Result<FrrHeld, FrrTrouble> {
     // FRR takes other statements away with some (a neighbour's with its `remote-as`), so that what
     // it holds after a change is looked at again. More than two rounds were never seen.
     const ROUNDS: usize = 4;
@@ -64,7 +64,7 @@ pub(crate) fn hold_instead(
     }
     match left.into_iter().next() {
         None => Ok(became),
-        Some(difference) => Err(Trouble::Stays { difference }),
+        Some(difference) => Err(FrrTrouble::Stays { difference }),
     }
 }
 
@@ -79,7 +79,7 @@ impl Telling {
         left: &[Difference],
         has_tunnel: &dyn Fn(&str) -> bool,
         step: &mut dyn FnMut(&str),
-    ) -> Result<Option<Self>, Trouble> {
+    ) -> Result<Option<Self>, FrrTrouble> {
         if !only_adds_segments(left, has_tunnel) {
             return Ok(None);
         }
@@ -99,7 +99,7 @@ impl Telling {
         folder: &Path,
         sent: &str,
         step: &mut dyn FnMut(&str),
-    ) -> Result<FrrHeld, Trouble> {
+    ) -> Result<FrrHeld, FrrTrouble> {
         let held = match self.0.heard() {
             // It did not hold what it was presumed to, as after a restart.
             Err(VtyTrouble::Refused(_)) => observe::frr(folder)?,
@@ -134,7 +134,7 @@ pub(crate) fn tell_of_vrfs(
     sent: &str,
     vrfs: &[&str],
     step: &mut dyn FnMut(&str),
-) -> Result<(), Trouble> {
+) -> Result<(), FrrTrouble> {
     let mut first = differences(sent, &observe::frr(folder)?);
     first.retain(|difference| match path(difference)[..] {
         [statement] => difference.is_missing && statement.starts_with(OF_ZEBRA),
@@ -161,7 +161,7 @@ fn change(
     folder: &Path,
     differences: &[Difference],
     step: &mut dyn FnMut(&str),
-) -> Result<(), Trouble> {
+) -> Result<(), FrrTrouble> {
     let mut sessions = Sessions::open(folder)?;
     for difference in undoings(differences) {
         step(&format!("tell FRR no more: {}", difference.statement));
@@ -176,17 +176,17 @@ fn change(
 
 /// Waits until zebra knows all these VRFs: links that come into a namespace before are understood
 /// by half, and stay so. One that it has overlooked gets its name again.
-pub fn await_vrfs(place: &Place, names: &[&str]) -> Result<(), Trouble> {
+pub fn await_vrfs(place: &Place, names: &[&str]) -> Result<(), FrrTrouble> {
     for _ in names {
         match await_all(&place.frr, names, SOON) {
-            Err(Trouble::UnknownVrf { name }) => vrf::name_again(place, &name)?,
+            Err(FrrTrouble::UnknownVrf { name }) => vrf::name_again(place, &name)?,
             known => return known,
         }
     }
     await_all(&place.frr, names, PATIENCE)
 }
 
-fn await_all(folder: &Path, names: &[&str], patience: Duration) -> Result<(), Trouble> {
+fn await_all(folder: &Path, names: &[&str], patience: Duration) -> Result<(), FrrTrouble> {
     let deadline = Instant::now() + patience;
     loop {
         let known = observe::known_vrfs(folder)?;
@@ -194,7 +194,7 @@ fn await_all(folder: &Path, names: &[&str], patience: Duration) -> Result<(), Tr
             return Ok(());
         };
         if Instant::now() > deadline {
-            return Err(Trouble::UnknownVrf { name: (*name).into() });
+            return Err(FrrTrouble::UnknownVrf { name: (*name).into() });
         }
         sleep(PAUSE);
     }
@@ -207,7 +207,7 @@ pub fn await_segments(
     place: &Place,
     sent: &str,
     segments: &BTreeMap<u32, &str>,
-) -> Result<(), Trouble> {
+) -> Result<(), FrrTrouble> {
     if segments.is_empty() {
         return Ok(());
     }
@@ -224,17 +224,17 @@ pub fn await_segments(
     hold(&place.frr, sent)?;
     match await_known(&place.frr, segments)?.pop_first() {
         None => Ok(()),
-        Some((vni, vrf)) => Err(Trouble::UnknownSegment { vni, vrf: vrf.into() }),
+        Some((vni, vrf)) => Err(FrrTrouble::UnknownSegment { vni, vrf: vrf.into() }),
     }
 }
 
 /// Waits until bgpd has told zebra that there are segments at all.
-fn await_evpn(folder: &Path) -> Result<(), Trouble> {
+fn await_evpn(folder: &Path) -> Result<(), FrrTrouble> {
     let deadline = Instant::now() + REUNION;
     let mut zebra = Vty::open(folder, "zebra")?;
     while zebra.say("show evpn")?.trim().is_empty() {
         if Instant::now() > deadline {
-            return Err(Trouble::Apart);
+            return Err(FrrTrouble::Apart);
         }
         sleep(PAUSE);
     }
@@ -245,7 +245,7 @@ fn await_evpn(folder: &Path) -> Result<(), Trouble> {
 fn await_known<'a>(
     folder: &Path,
     segments: &BTreeMap<u32, &'a str>,
-) -> Result<BTreeMap<u32, &'a str>, Trouble> {
+) -> Result<BTreeMap<u32, &'a str>, FrrTrouble> {
     let deadline = Instant::now() + PATIENCE;
     let mut zebra = Vty::open(folder, "zebra")?;
     let mut unknown = segments.clone();
@@ -280,7 +280,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Why FRR does not hold what it should.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum FrrTrouble {
     /// A daemon does not answer, or refused a command.
     #[error(transparent)]
     Vty(#[from] VtyTrouble),
@@ -441,13 +441,13 @@ struct Session {
 }
 
 impl Sessions {
-    fn open(folder: &Path) -> Result<Self, Trouble> {
+    fn open(folder: &Path) -> Result<Self, FrrTrouble> {
         let session = |vty| Session { vty, configures: false, waits: true, at: Vec::new() };
         Ok(Self(Vty::open_all(folder)?.into_iter().map(session).collect()))
     }
 
     /// Ends the configuration, and gives the conversations.
-    fn close(mut self) -> Result<Vec<Vty>, Trouble> {
+    fn close(mut self) -> Result<Vec<Vty>, FrrTrouble> {
         for session in self.0.iter_mut().filter(|session| session.configures) {
             session.tell("end")?;
         }
@@ -455,7 +455,7 @@ impl Sessions {
     }
 
     /// Says what is missing to the daemon it belongs to, or to all.
-    fn say(&mut self, difference: &Difference) -> Result<(), Trouble> {
+    fn say(&mut self, difference: &Difference) -> Result<(), FrrTrouble> {
         let Difference { blocks, statement, .. } = difference;
         let top = blocks.first().unwrap_or(statement);
         let daemon = match top.split(' ').next() {
@@ -473,7 +473,7 @@ impl Sessions {
     /// Undoes what is too much. Who knows the statement is not known for what nobody sent, so that
     /// all are asked; and after `no`, some words FRR wants to hear without what followed them. What
     /// this takes away too much, or leaves, the next round of [`hold`] sees.
-    fn undo(&mut self, difference: &Difference) -> Result<(), Trouble> {
+    fn undo(&mut self, difference: &Difference) -> Result<(), FrrTrouble> {
         let Difference { blocks, statement, .. } = difference;
         let mut refused = None;
         let mut command = opposite(statement);
@@ -496,7 +496,7 @@ impl Sessions {
     }
 
     /// A VRF that has lost its VNI and its namespace is forgotten; one with a namespace stays.
-    fn undone(&mut self, difference: &Difference) -> Result<(), Trouble> {
+    fn undone(&mut self, difference: &Difference) -> Result<(), FrrTrouble> {
         let ([block], true) = (&difference.blocks[..], difference.statement.starts_with("vni "))
         else {
             return Ok(());
@@ -506,7 +506,11 @@ impl Sessions {
 
     /// Says a command to all that may hold the statement, as several may. If none took it, gives the
     /// refusal that says most.
-    fn say_to_all(&mut self, blocks: &[String], command: &str) -> Result<Option<Refusal>, Trouble> {
+    fn say_to_all(
+        &mut self,
+        blocks: &[String],
+        command: &str,
+    ) -> Result<Option<VtyRefusal>, FrrTrouble> {
         let of_bgpd = blocks.first().map_or(command, String::as_str).contains("router bgp");
         let mut is_taken = false;
         let mut refusals = Vec::new();
@@ -523,7 +527,7 @@ impl Sessions {
                 Some(refusal) => refusals.push(refusal),
             }
         }
-        refusals.sort_by_key(Refusal::is_unknown_command);
+        refusals.sort_by_key(VtyRefusal::is_unknown_command);
         Ok(refusals.into_iter().next().filter(|_| !is_taken))
     }
 
@@ -533,8 +537,8 @@ impl Sessions {
     fn again_without_vni(
         &mut self,
         place: usize,
-        refusal: Refusal,
-    ) -> Result<Option<Refusal>, Trouble> {
+        refusal: VtyRefusal,
+    ) -> Result<Option<VtyRefusal>, FrrTrouble> {
         const TIMES: usize = 5;
         const MOMENTS: usize = 50;
         let Some(vni) = refusal.said.strip_prefix("Please unconfigure l3vni ") else {
@@ -555,11 +559,11 @@ impl Sessions {
                 }
             }
         }
-        Err(Trouble::Stuck { vrf: vrf.into(), vni: vni.into() })
+        Err(FrrTrouble::Stuck { vrf: vrf.into(), vni: vni.into() })
     }
 
     /// Tells zebra something about a VRF that may be so already.
-    fn tell_zebra(&mut self, vrf: &str, statement: &str) -> Result<(), Trouble> {
+    fn tell_zebra(&mut self, vrf: &str, statement: &str) -> Result<(), FrrTrouble> {
         let block = [format!("vrf {vrf}")];
         for zebra in self.only(Some("zebra")) {
             match zebra.say(&block, statement) {

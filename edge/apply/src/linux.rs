@@ -19,7 +19,7 @@ use crate::node::at;
 use crate::putting::{Putting, put};
 use crate::state::State;
 use crate::texts::{segments, wanted};
-use crate::{Admitted, Counted, Node, NodeError, frr, vrf};
+use crate::{Admitted, Counted, ManagedNode, NodeError, frr, vrf};
 use link::{Routing, Way};
 
 /// So many bytes a node's policy may have at first: every look reads all of them. It gets more room
@@ -87,7 +87,7 @@ impl Linux {
     }
 }
 
-impl Node for Linux {
+impl ManagedNode for Linux {
     fn held(&mut self) -> Result<Vec<(Dialect, String)>, NodeError> {
         let dialects: Vec<Dialect> = match self.state.sent() {
             Some(sent) => sent.texts().map(|(dialect, _)| dialect).collect(),
@@ -325,7 +325,7 @@ impl Linux {
             None => frr::hold_instead(folder, text, &observe::frr(folder)?, step),
         };
         match became {
-            Err(frr::Trouble::Stuck { vrf, .. }) => {
+            Err(frr::FrrTrouble::Stuck { vrf, .. }) => {
                 vrf::make(&self.place, &mut self.spaces, &vrf)?;
                 frr::await_vrfs(&self.place, &[vrf.as_str()])?;
                 Ok(frr::hold(&self.place.frr, text)?)

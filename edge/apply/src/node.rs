@@ -20,7 +20,7 @@ pub struct Counted {
 ///
 /// A node changes in two steps, so that a job starts everywhere or nowhere: `hold` leaves the ports
 /// that are new down, `start` opens them.
-pub trait Node: Send {
+pub trait ManagedNode: Send {
     /// What it holds, in the words of each dialect it speaks, as the device itself says it.
     fn held(&mut self) -> Result<Vec<(Dialect, String)>, NodeError>;
     /// What it was last sent, complete or not; none if nothing ever was.

@@ -22,7 +22,7 @@ pub struct Order {
 
 /// On which terms devices hold something.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Terms {
+pub struct HoldTerms {
     /// What a device does when it holds something else.
     pub on_drift: OnDrift,
     /// Devices go back by themselves unless it is confirmed within this time.

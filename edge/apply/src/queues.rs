@@ -6,7 +6,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use nix::libc::{EINVAL, ENODEV, ENOENT};
 use observe::{
-    CLASSES, HTB_CEIL64, HTB_CLASS, HTB_INIT, HTB_RATE64, LINK_CLASS, Request, WAITING,
+    CLASSES, HTB_CEIL64, HTB_CLASS, HTB_INIT, HTB_RATE64, KernelRequest, LINK_CLASS, WAITING,
     class_words, rest_bps, waiting_bytes,
 };
 
@@ -17,7 +17,7 @@ const GONE: &[i32] = &[ENODEV, ENOENT, EINVAL];
 const OPTIONS: u16 = 2;
 
 /// The queues of an uplink without any tenant's, in the place of whatever queue was there.
-pub(crate) fn make(port: &str, index: u32, link_bps: u64) -> Vec<Request> {
+pub(crate) fn make(port: &str, index: u32, link_bps: u64) -> Vec<KernelRequest> {
     /// The version of the interface, and what a turn is if a class does not say.
     const VERSION: u32 = 3;
     const RATE_TO_QUANTUM: u32 = 10;
@@ -25,7 +25,7 @@ pub(crate) fn make(port: &str, index: u32, link_bps: u64) -> Vec<Request> {
     let init = bytes(&[VERSION, RATE_TO_QUANTUM, REST.into(), 0, 0]);
     root.attributes =
         vec![TcAttribute::Kind(CLASSES.into()), TcAttribute::Options(vec![option(HTB_INIT, init)])];
-    let made = Request {
+    let made = KernelRequest {
         what: format!("make the queues of {port}"),
         message: RouteNetlinkMessage::NewQueueDiscipline(root),
         flags: NLM_F_CREATE | NLM_F_EXCL,
@@ -38,13 +38,13 @@ pub(crate) fn make(port: &str, index: u32, link_bps: u64) -> Vec<Request> {
 }
 
 /// The queue of a tenant, new or with other rates than before: what waits in it stays.
-pub(crate) fn set(port: &str, index: u32, number: u16, rate: u64, ceil: u64) -> [Request; 2] {
+pub(crate) fn set(port: &str, index: u32, number: u16, rate: u64, ceil: u64) -> [KernelRequest; 2] {
     let link = TcHandle { major: QUEUES, minor: LINK_CLASS };
     let own = TcHandle { major: QUEUES, minor: number };
     let mut waiting = about(index, own, TcHandle::UNSPEC);
     let limit = DefaultNla::new(OPTIONS, bytes(&[waiting_bytes(ceil)]));
     waiting.attributes = vec![TcAttribute::Kind(WAITING.into()), TcAttribute::Other(limit)];
-    let waiting = Request {
+    let waiting = KernelRequest {
         what: format!("let frames wait in class {number} of {port}"),
         message: RouteNetlinkMessage::NewQueueDiscipline(waiting),
         flags: NLM_F_CREATE | NLM_F_REPLACE,
@@ -54,8 +54,8 @@ pub(crate) fn set(port: &str, index: u32, number: u16, rate: u64, ceil: u64) -> 
 }
 
 /// No queues at all: what waits in them is lost.
-pub(crate) fn remove(port: &str, index: u32) -> Request {
-    Request {
+pub(crate) fn remove(port: &str, index: u32) -> KernelRequest {
+    KernelRequest {
         what: format!("remove the queues of {port}"),
         message: RouteNetlinkMessage::DelQueueDiscipline(about(
             index,
@@ -68,9 +68,9 @@ pub(crate) fn remove(port: &str, index: u32) -> Request {
 }
 
 /// No queue of this tenant: what waits in it is lost.
-pub(crate) fn remove_class(port: &str, index: u32, number: u16) -> Request {
+pub(crate) fn remove_class(port: &str, index: u32, number: u16) -> KernelRequest {
     let own = TcHandle { major: QUEUES, minor: number };
-    Request {
+    KernelRequest {
         what: format!("remove class {number} of {port}"),
         message: RouteNetlinkMessage::DelTrafficClass(about(index, TcHandle::UNSPEC, own)),
         flags: 0,
@@ -85,7 +85,7 @@ fn class(
     number: u16,
     rate_bps: u64,
     ceil_bps: u64,
-) -> Request {
+) -> KernelRequest {
     let wide = |bps: u64| (bps / 8).to_ne_bytes().to_vec();
     let mut message = about(index, parent, TcHandle { major: QUEUES, minor: number });
     message.attributes = vec![
@@ -96,7 +96,7 @@ fn class(
             option(HTB_CEIL64, wide(ceil_bps)),
         ]),
     ];
-    Request {
+    KernelRequest {
         what: format!("give class {number} of {port} its rates"),
         message: RouteNetlinkMessage::NewTrafficClass(message),
         flags: NLM_F_CREATE | NLM_F_REPLACE,

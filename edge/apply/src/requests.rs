@@ -23,7 +23,7 @@ use netlink_packet_route::route::{
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::libc::{EADDRNOTAVAIL, EEXIST, ENODEV, ENOENT, EOPNOTSUPP, ESRCH};
-use observe::{FIRST_RULE, LAST_METRIC, PlainRule, RULES, Request, new_device, table_of};
+use observe::{FIRST_RULE, KernelRequest, LAST_METRIC, PlainRule, RULES, new_device, table_of};
 use wire::Mac;
 
 /// The number of `lo` in every namespace.
@@ -52,7 +52,7 @@ pub(crate) fn vrf_index(name: &str) -> u32 {
 
 /// Makes a VRF device, or what is missing of it: the rules by which the kernel asks the VRF's table
 /// before its own, the routes that end the table, and only then the device goes up.
-pub(crate) fn make_vrf(name: &str) -> Vec<Request> {
+pub(crate) fn make_vrf(name: &str) -> Vec<KernelRequest> {
     let table = table_of(name).unwrap_or_default();
     let mut all = vec![new_device(name, vrf_index(name), table)];
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
@@ -69,7 +69,7 @@ pub(crate) fn make_vrf(name: &str) -> Vec<Request> {
 }
 
 /// Removes a VRF device, and the routes that ended its table.
-pub(crate) fn end_vrf(name: &str) -> Vec<Request> {
+pub(crate) fn end_vrf(name: &str) -> Vec<KernelRequest> {
     let message = RouteNetlinkMessage::DelLink(named(name));
     let mut all = vec![request(format!("remove the VRF device {name}"), message, 0, GONE)];
     let any = [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()];
@@ -80,7 +80,7 @@ pub(crate) fn end_vrf(name: &str) -> Vec<Request> {
 }
 
 /// Lets nothing fall through a VRF's table to the tables after it.
-fn end_table(family: AddressFamily, table: u32) -> Request {
+fn end_table(family: AddressFamily, table: u32) -> KernelRequest {
     let mut message = RouteMessage::default();
     message.header.address_family = family;
     message.header.protocol = RouteProtocol::Static;
@@ -91,7 +91,7 @@ fn end_table(family: AddressFamily, table: u32) -> Request {
     request(format!("end table {table}"), message, NLM_F_CREATE | NLM_F_EXCL, &[EEXIST])
 }
 
-fn add_rule(family: AddressFamily, (priority, table): PlainRule) -> Request {
+fn add_rule(family: AddressFamily, (priority, table): PlainRule) -> KernelRequest {
     let mut message = about_rule(family, priority, RuleAction::ToTable, table);
     // As the kernel marks its own: otherwise one that is there already would be there twice.
     message.attributes.push(RuleAttribute::Protocol(RouteProtocol::Kernel));
@@ -107,7 +107,7 @@ pub(crate) fn remove_rule(
     priority: u32,
     action: RuleAction,
     table: Option<u32>,
-) -> Request {
+) -> KernelRequest {
     let message = RouteNetlinkMessage::DelRule(about_rule(family, priority, action, table));
     request(format!("give up the rule {priority}"), message, 0, GONE)
 }
@@ -128,7 +128,12 @@ fn about_rule(
 
 /// A bridge of a VRF, made in the namespace where it stays: bridges cannot move. Where VRFs are
 /// devices, it is put into its VRF's.
-pub(crate) fn new_bridge(name: &str, index: u32, mac: Mac, device: Option<u32>) -> [Request; 2] {
+pub(crate) fn new_bridge(
+    name: &str,
+    index: u32,
+    mac: Mac,
+    device: Option<u32>,
+) -> [KernelRequest; 2] {
     let about =
         vec![InfoBridge::StpState(BridgeStpState::Disabled), InfoBridge::MulticastSnooping(false)];
     let mut link = link(index);
@@ -144,7 +149,12 @@ pub(crate) fn new_bridge(name: &str, index: u32, mac: Mac, device: Option<u32>) 
 }
 
 /// Brings a bridge that is there already to what it should be.
-pub(crate) fn mend_bridge(name: &str, index: u32, mac: Mac, device: Option<u32>) -> [Request; 2] {
+pub(crate) fn mend_bridge(
+    name: &str,
+    index: u32,
+    mac: Mac,
+    device: Option<u32>,
+) -> [KernelRequest; 2] {
     let about = vec![
         InfoBridge::StpState(BridgeStpState::Disabled),
         InfoBridge::MulticastSnooping(false),
@@ -184,7 +194,7 @@ pub(crate) fn new_tunnel(
     local: Ipv4Addr,
     mtu: Option<u32>,
     vrf: &Vrf<'_>,
-) -> Request {
+) -> KernelRequest {
     let mut about = vec![
         InfoVxlan::Id(vni),
         InfoVxlan::Local(local),
@@ -211,25 +221,25 @@ pub(crate) fn new_tunnel(
 
 /// Puts a tunnel or a port of this MTU into its bridge. Everything that is said of a link at once is
 /// told to whoever listens once.
-pub(crate) fn put_into(name: &str, index: u32, bridge: u32, mtu: Option<u32>) -> Request {
+pub(crate) fn put_into(name: &str, index: u32, bridge: u32, mtu: Option<u32>) -> KernelRequest {
     let mut link = silent(index);
     link.attributes.extend(mtu.map(LinkAttribute::Mtu));
     settle(name, link, Some(bridge))
 }
 
-fn settle(name: &str, mut link: LinkMessage, master: Option<u32>) -> Request {
+fn settle(name: &str, mut link: LinkMessage, master: Option<u32>) -> KernelRequest {
     link.attributes.extend(master.map(LinkAttribute::Controller));
     request(format!("put {name} where it belongs"), RouteNetlinkMessage::SetLink(link), 0, &[])
 }
 
 /// A port of a bridge learns nothing: who is behind it is said.
-pub(crate) fn set_port(name: &str, index: u32) -> Request {
+pub(crate) fn set_port(name: &str, index: u32) -> KernelRequest {
     request(format!("stop {name} from learning"), unlearning(link(index), false), 0, &[])
 }
 
 /// A tunnel in a bridge learns nothing either, answers for neighbours that are known instead of
 /// asking all, and goes up with that.
-pub(crate) fn open_tunnel(name: &str, index: u32) -> Request {
+pub(crate) fn open_tunnel(name: &str, index: u32) -> KernelRequest {
     request(format!("bring {name} up"), unlearning(upwards(index), true), 0, &[])
 }
 
@@ -242,31 +252,31 @@ fn unlearning(mut link: LinkMessage, suppresses: bool) -> RouteNetlinkMessage {
     RouteNetlinkMessage::NewLink(link)
 }
 
-pub(crate) fn set_mtu(name: &str, index: u32, mtu: u32) -> Request {
+pub(crate) fn set_mtu(name: &str, index: u32, mtu: u32) -> KernelRequest {
     let mut link = link(index);
     link.attributes.push(LinkAttribute::Mtu(mtu));
     request(format!("give {name} an MTU of {mtu}"), RouteNetlinkMessage::SetLink(link), 0, &[])
 }
 
-pub(crate) fn set_up(name: &str, index: u32) -> Request {
+pub(crate) fn set_up(name: &str, index: u32) -> KernelRequest {
     request(format!("bring {name} up"), RouteNetlinkMessage::SetLink(upwards(index)), 0, &[])
 }
 
-pub(crate) fn set_down(name: &str, index: u32) -> Request {
+pub(crate) fn set_down(name: &str, index: u32) -> KernelRequest {
     let mut link = link(index);
     link.header.change_mask = LinkFlags::Up;
     request(format!("bring {name} down"), RouteNetlinkMessage::SetLink(link), 0, GONE)
 }
 
 /// Out of its bridge and down.
-pub(crate) fn take_out(name: &str, index: u32) -> Request {
+pub(crate) fn take_out(name: &str, index: u32) -> KernelRequest {
     let mut link = link(index);
     link.header.change_mask = LinkFlags::Up;
     link.attributes.push(LinkAttribute::Controller(0));
     request(format!("take {name} out"), RouteNetlinkMessage::SetLink(link), 0, GONE)
 }
 
-pub(crate) fn move_to(name: &str, index: u32, namespace: &File) -> Request {
+pub(crate) fn move_to(name: &str, index: u32, namespace: &File) -> KernelRequest {
     let mut link = link(index);
     link.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
     request(format!("move {name}"), RouteNetlinkMessage::SetLink(link), 0, GONE)
@@ -274,7 +284,7 @@ pub(crate) fn move_to(name: &str, index: u32, namespace: &File) -> Request {
 
 /// Removes links of one namespace. Several become a group first, by the number of the first, and go
 /// at once: each by itself would keep everybody else from changing a link for grace periods.
-pub(crate) fn remove_links(links: &[(&str, u32)]) -> Vec<Request> {
+pub(crate) fn remove_links(links: &[(&str, u32)]) -> Vec<KernelRequest> {
     let (name, index) = match *links {
         [] => return Vec::new(),
         [(name, index)] => {
@@ -296,13 +306,13 @@ pub(crate) fn remove_links(links: &[(&str, u32)]) -> Vec<Request> {
     links.iter().map(join).chain([remove]).collect()
 }
 
-pub(crate) fn add_address(index: u32, address: IpAddr, prefix: u8) -> Request {
+pub(crate) fn add_address(index: u32, address: IpAddr, prefix: u8) -> KernelRequest {
     let message = RouteNetlinkMessage::NewAddress(about_address(index, address, prefix));
     let flags = NLM_F_CREATE | NLM_F_EXCL;
     request(format!("take the address {address}/{prefix}"), message, flags, &[EEXIST])
 }
 
-pub(crate) fn remove_address(index: u32, address: IpAddr, prefix: u8) -> Request {
+pub(crate) fn remove_address(index: u32, address: IpAddr, prefix: u8) -> KernelRequest {
     let message = RouteNetlinkMessage::DelAddress(about_address(index, address, prefix));
     request(format!("give up {address}/{prefix}"), message, 0, GONE)
 }
@@ -314,7 +324,7 @@ pub(crate) fn add_neighbour(
     address: IpAddr,
     mac: Mac,
     announced: bool,
-) -> Vec<Request> {
+) -> Vec<KernelRequest> {
     let states = if announced {
         &[NeighbourState::Noarp, NeighbourState::Permanent][..]
     } else {
@@ -330,20 +340,20 @@ pub(crate) fn add_neighbour(
     states.iter().map(set).collect()
 }
 
-pub(crate) fn remove_neighbour(index: u32, address: IpAddr) -> Request {
+pub(crate) fn remove_neighbour(index: u32, address: IpAddr) -> KernelRequest {
     let message = RouteNetlinkMessage::DelNeighbour(about_neighbour(index, address));
     request(format!("forget the neighbour {address}"), message, 0, GONE)
 }
 
 /// This Ethernet address is behind this port of a bridge.
-pub(crate) fn add_station(port: u32, mac: Mac) -> Request {
+pub(crate) fn add_station(port: u32, mac: Mac) -> KernelRequest {
     let mut message = about_entry(port, mac, NeighbourFlags::Controller);
     message.header.state = STATIC;
     let flags = NLM_F_CREATE | NLM_F_REPLACE;
     request(format!("forward to {mac}"), RouteNetlinkMessage::NewNeighbour(message), flags, &[])
 }
 
-pub(crate) fn remove_station(port: u32, mac: Mac) -> Request {
+pub(crate) fn remove_station(port: u32, mac: Mac) -> KernelRequest {
     let message = about_entry(port, mac, NeighbourFlags::Controller);
     let message = RouteNetlinkMessage::DelNeighbour(message);
     // A port that is in no bridge any more has no entry, and the kernel no word for that.
@@ -351,7 +361,7 @@ pub(crate) fn remove_station(port: u32, mac: Mac) -> Request {
 }
 
 /// This Ethernet address is behind this tunnel endpoint, in this VNI.
-pub(crate) fn add_remote(tunnel: u32, mac: Mac, vtep: Ipv4Addr, vni: Option<u32>) -> Request {
+pub(crate) fn add_remote(tunnel: u32, mac: Mac, vtep: Ipv4Addr, vni: Option<u32>) -> KernelRequest {
     let mut message = about_remote(tunnel, mac, Some(vtep), vni);
     message.header.state = STATIC;
     let flags = NLM_F_CREATE | NLM_F_REPLACE;
@@ -364,7 +374,7 @@ pub(crate) fn remove_remote(
     mac: Mac,
     vtep: Option<Ipv4Addr>,
     vni: Option<u32>,
-) -> Request {
+) -> KernelRequest {
     let message = RouteNetlinkMessage::DelNeighbour(about_remote(tunnel, mac, vtep, vni));
     request(format!("forget {mac}"), message, 0, GONE)
 }
@@ -375,7 +385,7 @@ pub(crate) fn add_route(
     bridge: u32,
     via: Ipv6Addr,
     table: Option<u32>,
-) -> Request {
+) -> KernelRequest {
     let prefix = if address.is_ipv4() { 32 } else { 128 };
     let mut message = about_route(address, prefix);
     message.attributes.extend(table.map(RouteAttribute::Table));
@@ -398,7 +408,7 @@ pub(crate) fn remove_route(
     prefix: u8,
     metric: Option<u32>,
     table: Option<u32>,
-) -> Request {
+) -> KernelRequest {
     let mut message = about_route(address, prefix);
     message.header.scope = RouteScope::NoWhere;
     message.attributes.extend(metric.map(RouteAttribute::Priority));
@@ -500,7 +510,7 @@ const fn family(address: IpAddr) -> AddressFamily {
     }
 }
 
-fn create(what: String, link: LinkMessage) -> Request {
+fn create(what: String, link: LinkMessage) -> KernelRequest {
     let message = RouteNetlinkMessage::NewLink(link);
     request(what, message, NLM_F_CREATE | NLM_F_EXCL, &[EEXIST])
 }
@@ -510,8 +520,8 @@ const fn request(
     message: RouteNetlinkMessage,
     flags: u16,
     forgives: &'static [i32],
-) -> Request {
-    Request { what, message, flags, forgives }
+) -> KernelRequest {
+    KernelRequest { what, message, flags, forgives }
 }
 
 #[cfg(test)]
@@ -521,7 +531,7 @@ mod tests {
     use super::*;
 
     /// The kind of message and its bytes as words of four, so that numbers can be read.
-    fn check(requests: &[Request], wanted: &[&str]) {
+    fn check(requests: &[KernelRequest], wanted: &[&str]) {
         let said: Vec<String> = requests.iter().map(|request| request.what.clone()).collect();
         assert_eq!(said, wanted);
     }

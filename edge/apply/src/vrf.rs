@@ -35,7 +35,7 @@ pub(crate) fn end(place: &Place, spaces: &mut Spaces, name: &str) -> Result<(), 
     }
 }
 
-fn ask(spaces: &mut Spaces, requests: &[observe::Request]) -> Result<(), Trouble> {
+fn ask(spaces: &mut Spaces, requests: &[observe::KernelRequest]) -> Result<(), Trouble> {
     spaces.door(None).map_or(Ok(()), |door| door.change(requests))
 }
 

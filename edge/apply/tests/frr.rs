@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::thread::sleep;
 use std::time::Duration;
 
-use apply::frr::{FrrHeld, Trouble, hold};
+use apply::frr::{FrrHeld, FrrTrouble, hold};
 use daemons::Daemons;
 use model::Dialect;
 use observe::{Place, Vrfs};
@@ -62,7 +62,7 @@ fn a_tenant_whose_namespace_went_first_goes_at_last_when_it_came_back() {
         daemons.shell("rm /run/netns/t17; umount -l /run/netns/.real/vrfs/t17");
         match hold(daemons.folder(), HEAD) {
             Ok(held) => assert_eq!(held, CHANGED),
-            Err(Trouble::Stuck { vrf, vni }) => {
+            Err(FrrTrouble::Stuck { vrf, vni }) => {
                 assert_eq!((vrf.as_str(), vni.as_str()), ("t17", "50017"));
                 make_vrf(&daemons);
                 check(&daemons, HEAD, CHANGED);
@@ -250,7 +250,7 @@ fn a_vrf_that_a_restarted_zebra_has_misunderstood_gets_its_name_again() {
     }
 }
 
-fn await_segments(daemons: &Daemons, segments: &[(u32, &str)]) -> Result<(), Trouble> {
+fn await_segments(daemons: &Daemons, segments: &[(u32, &str)]) -> Result<(), FrrTrouble> {
     apply::frr::await_segments(&place(daemons), HEAD, &segments.iter().copied().collect())
 }
 

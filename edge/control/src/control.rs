@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apply::{Applied, Devices, Order, Receipt, Terms};
+use apply::{Applied, Devices, HoldTerms, Order, Receipt};
 use model::{Artifact, DeviceId, Dialect, Epoch, Generation, Name, Timestamp};
 use next::{Action, Put, Record, due};
 use observe::{Held, Holds};
@@ -195,7 +195,7 @@ impl<S: Store> Control<S> {
         &mut self,
         committed: &Committed,
         again: &BTreeSet<Name>,
-        terms: &Terms,
+        terms: &HoldTerms,
         without: &BTreeSet<Name>,
         devices: &mut dyn Devices,
         now: Timestamp,
@@ -249,7 +249,7 @@ impl<S: Store> Control<S> {
     /// If it contradicts the log; then nothing is written. Otherwise if the log cannot be written.
     pub fn note(
         &mut self,
-        choice: plan::Record,
+        choice: plan::Choice,
         now: Timestamp,
     ) -> Result<Result<(), Contradiction>, JournalError> {
         self.journal.catch_up()?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use intent::{Intent, Key, Place, Written};
+use intent::{Intent, Key, SourcePlace, Written};
 use model::{Artifact, DeviceId, JobName, Name, NodeId, Owners, Port};
 use next::{Record, State, Target};
 use plan::{Lease, Ledger, Next};
@@ -51,9 +51,9 @@ pub enum NoDraft {
 #[derive(Debug)]
 pub struct RefusedPlan {
     /// Where the document stands that asks for it, if it is one.
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
     /// The reason.
-    pub refusal: plan::Refusal,
+    pub refusal: plan::PlanRefusal,
 }
 
 impl fmt::Display for RefusedPlan {
@@ -125,7 +125,7 @@ impl<S: Store> Journal<S> {
     ) -> Result<Draft, NoDraft> {
         let Merged { intent, put, delete, stay } = self.merged(&state, request)?;
         let next = plan::next(&intent, state.ledger()).map_err(|refusals| {
-            let placed = |refusal: plan::Refusal| {
+            let placed = |refusal: plan::PlanRefusal| {
                 let mut documents = stay.iter().chain(&request.put).rev();
                 let key = refusal.key();
                 let document =
@@ -240,7 +240,7 @@ impl Draft {
     #[must_use]
     pub fn repeats(&self) -> bool {
         let mut records = self.next.records.iter();
-        records.all(|record| matches!(record, plan::Record::Planned { .. }))
+        records.all(|record| matches!(record, plan::Choice::Planned { .. }))
     }
 
     /// The device with this name.
@@ -279,25 +279,25 @@ impl Draft {
     /// The devices whose jobs or consents change.
     #[must_use]
     pub fn touched(&self) -> BTreeSet<Name> {
-        use plan::Record;
+        use plan::Choice;
         let mut touched = BTreeSet::new();
         for record in &self.next.records {
             match record {
-                Record::JobLeased { lease, .. } => touched.extend(devices_with(lease)),
-                Record::JobFreed { job }
-                | Record::JobClassed { job, .. }
-                | Record::JobRestored { job, .. } => touched.extend(self.devices_of(job)),
-                Record::ConsentOpened { client, provider, .. }
-                | Record::ConsentEnded { client, provider, .. } => {
+                Choice::JobLeased { lease, .. } => touched.extend(devices_with(lease)),
+                Choice::JobFreed { job }
+                | Choice::JobClassed { job, .. }
+                | Choice::JobRestored { job, .. } => touched.extend(self.devices_of(job)),
+                Choice::ConsentOpened { client, provider, .. }
+                | Choice::ConsentEnded { client, provider, .. } => {
                     touched.extend(self.devices_of(client));
                     touched.extend(self.devices_of(provider));
                 }
-                Record::Planned { .. }
-                | Record::TenantLeased { .. }
-                | Record::TenantFreed { .. }
-                | Record::TenantRestored { .. }
-                | Record::Scrubbed { .. }
-                | Record::Seen { .. } => {}
+                Choice::Planned { .. }
+                | Choice::TenantLeased { .. }
+                | Choice::TenantFreed { .. }
+                | Choice::TenantRestored { .. }
+                | Choice::Scrubbed { .. }
+                | Choice::Seen { .. } => {}
             }
         }
         touched

@@ -7,7 +7,7 @@ use model::{Digest, Generation, Timestamp};
 use next::{Put, Record, State};
 use serde::Serialize;
 use smol_str::SmolStr;
-use store::{Entry, Revision, Store};
+use store::{LogEntry, Revision, Store};
 
 use crate::journal::{Journal, JournalError};
 
@@ -96,7 +96,7 @@ impl<S: Store> Journal<S> {
     /// # Errors
     /// If the log cannot be read.
     pub fn documents(&self) -> Result<Vec<StandingDocument>, JournalError> {
-        let mut putting: BTreeMap<Digest, Entry> = BTreeMap::new();
+        let mut putting: BTreeMap<Digest, LogEntry> = BTreeMap::new();
         for (entry, record) in self.records(Revision::default())? {
             if let Record::Accepted { put, .. } = record {
                 putting.extend(put.iter().map(|put| (put.digest, entry.clone())));
@@ -146,10 +146,10 @@ impl Line {
                 self.put.extend(put.into_iter().map(|put| put.key));
                 self.deleted.extend(delete);
             }
-            Record::Choice(plan::Record::Planned { generation }) => {
+            Record::Choice(plan::Choice::Planned { generation }) => {
                 self.generation = Some(generation);
             }
-            Record::Choice(plan::Record::Scrubbed { node, job, .. }) => {
+            Record::Choice(plan::Choice::Scrubbed { node, job, .. }) => {
                 self.events.push(format!("{node} scrubbed after {job}"));
             }
             Record::Choice(_) => {}

@@ -7,7 +7,7 @@ use model::{Digest, Fleet, Timestamp};
 use next::{Inconsistent, Record, State};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
-use store::{AppendError, Batch, Entry, Envelope, Kept, ReadError, Revision, Store};
+use store::{AppendError, Batch, Envelope, Kept, LogEntry, ReadError, Revision, Store};
 
 /// A body that is longer stands beside the log: its line would be longer than a line may be.
 const LONGEST_BODY_BYTES: usize = 3500;
@@ -133,7 +133,7 @@ impl<S: Store> Journal<S> {
     ///
     /// # Errors
     /// As [`Journal::open`].
-    pub fn records(&self, after: Revision) -> Result<Vec<(Entry, Record)>, JournalError> {
+    pub fn records(&self, after: Revision) -> Result<Vec<(LogEntry, Record)>, JournalError> {
         let entries = self.store.read(after)?.into_iter();
         entries.map(|entry| record(&self.store, &entry).map(|record| (entry, record))).collect()
     }
@@ -253,7 +253,7 @@ pub fn speaks_of(store: &impl Store, body: &[u8]) -> Vec<Digest> {
     spoken_of
 }
 
-fn record(store: &impl Store, entry: &Entry) -> Result<Record, JournalError> {
+fn record(store: &impl Store, entry: &LogEntry) -> Result<Record, JournalError> {
     let unknown = |source| JournalError::Unknown(entry.revision, source);
     match serde_json::from_slice(&entry.body).map_err(unknown)? {
         Body::Here(value) => serde_json::from_value(value).map_err(unknown),

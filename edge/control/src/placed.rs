@@ -3,7 +3,7 @@
 use intent::Intent;
 use model::{Job, JobName, Want};
 use plan::place::{Ask, Ground, Spot};
-use plan::{Ledger, Planner, Refusal};
+use plan::{Ledger, PlanRefusal, Planner};
 
 /// The fleet with every job placed that finds its place. Those that find none wait, and do not
 /// keep others from being looked at.
@@ -11,7 +11,7 @@ pub struct Placed {
     /// What is asked for.
     pub intent: Intent,
     /// Jobs of the documents that find no place, and why.
-    pub waiting: Vec<(JobName, Refusal)>,
+    pub waiting: Vec<(JobName, PlanRefusal)>,
     planner: Planner,
 }
 
@@ -20,7 +20,7 @@ impl Placed {
     ///
     /// # Errors
     /// If what the ledger holds cannot stay.
-    pub fn new(intent: Intent, ledger: &Ledger) -> Result<Self, Vec<Refusal>> {
+    pub fn new(intent: Intent, ledger: &Ledger) -> Result<Self, Vec<PlanRefusal>> {
         let mut held = intent.clone();
         held.jobs.retain(|name, _| ledger.jobs().contains_key(name));
         let mut planner = Planner::new(&held, ledger)?;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apply::{Applied, Devices, Numbered, Order, Receipt, Standing, Terms};
+use apply::{Applied, Devices, HoldTerms, Numbered, Order, Receipt, Standing};
 use control::{Committed, Control, Hurry, Journal, NoDraft, Request, Stopped};
 use intent::Source;
 use model::{DeviceId, Dialect, Generation, Name, Timestamp};
@@ -49,7 +49,7 @@ fn send<S: Store>(
 ) -> Applied {
     let without: BTreeSet<Name> = without.iter().map(|name| name.parse().unwrap()).collect();
     let nobody = BTreeSet::new();
-    control.send(committed, &nobody, &Terms::default(), &without, devices, NOW).unwrap()
+    control.send(committed, &nobody, &HoldTerms::default(), &without, devices, NOW).unwrap()
 }
 
 /// Fabric that counts what it is told.
@@ -66,7 +66,7 @@ impl Holds for Counting {
 }
 
 impl Devices for Counting {
-    fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
+    fn hold(&mut self, orders: &[Order], terms: &HoldTerms) -> Vec<Receipt> {
         self.held.extend(orders.iter().map(|order| order.name().clone()));
         self.fabric.hold(orders, terms)
     }

@@ -7,7 +7,7 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use apply::Terms;
+use apply::HoldTerms;
 use control::{Control, Hurry, Journal, NoDraft, Request, Stopped, observed};
 use model::{Artifact, DeviceId, Part, PartText, Timestamp};
 use sim::Fabric;
@@ -94,7 +94,8 @@ impl Month {
             Err(Stopped::Unproved(_, unproved)) => panic!("{:#?}", unproved.findings),
         };
         self.counts.taken += 1;
-        let (nobody, terms) = (BTreeSet::new(), Terms { confirm_within, ..Terms::default() });
+        let (nobody, terms) =
+            (BTreeSet::new(), HoldTerms { confirm_within, ..HoldTerms::default() });
         let sent =
             self.control.send(&committed, &nobody, &terms, &nobody, &mut self.fabric, self.now);
         if sent.is_err() {
@@ -191,7 +192,7 @@ impl Month {
         };
         let is_same = |_, desired: &str, held: &str| desired == held;
         let again = self.control.differing(&committed.cleared, &self.fabric, is_same);
-        let (terms, nobody) = (Terms::default(), BTreeSet::new());
+        let (terms, nobody) = (HoldTerms::default(), BTreeSet::new());
         match self.control.send(&committed, &again, &terms, &nobody, &mut self.fabric, self.now) {
             Ok(applied) => applied.in_force() && applied.is_started,
             Err(_) => {

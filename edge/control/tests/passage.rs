@@ -7,7 +7,7 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use apply::{Devices, Gate, Terms};
+use apply::{Devices, Gate, HoldTerms};
 use control::{Control, Draft, Hurry, Judgement, Observation, Passage, Request, observed};
 use intent::Source;
 use model::{Dialect, Name, Timestamp};
@@ -54,7 +54,7 @@ impl Town {
 
     fn apply(&mut self, request: &Request) {
         let committed = self.control.take(request, Hurry::default(), self.now).unwrap();
-        let (nobody, terms) = (BTreeSet::new(), Terms::default());
+        let (nobody, terms) = (BTreeSet::new(), HoldTerms::default());
         let Self { control, fabric, now } = self;
         let applied = control.send(&committed, &nobody, &terms, &nobody, fabric, *now).unwrap();
         assert!(applied.is_started);

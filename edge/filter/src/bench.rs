@@ -17,7 +17,7 @@ use crate::PutError;
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Part {
+pub enum BenchPart {
     /// What a verdict adds to a loop that only makes frames.
     Cost,
     /// Frames a second between two network namespaces, beside the kernel's own means.
@@ -28,7 +28,7 @@ pub enum Part {
     Neighbour,
 }
 
-impl Part {
+impl BenchPart {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Cost, Self::Live, Self::Loading, Self::Neighbour];
 
@@ -46,31 +46,31 @@ impl Part {
 
 /// What shall be measured.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct BenchWish {
     /// These, in this order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<BenchPart>,
     /// Also what takes minutes: nftables with a million endpoints.
     pub full: bool,
 }
 
-impl Default for Wish {
+impl Default for BenchWish {
     fn default() -> Self {
-        Self { parts: Part::ALL.to_vec(), full: false }
+        Self { parts: BenchPart::ALL.to_vec(), full: false }
     }
 }
 
 /// What was measured.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct BenchReport {
     /// In the order in which it was.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BenchRow>,
 }
 
 /// One figure.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct BenchRow {
     /// Where it belongs.
-    pub part: Part,
+    pub part: BenchPart,
     /// What was measured.
     pub name: String,
     /// Among how many endpoints, if that matters.
@@ -125,7 +125,7 @@ pub enum Bound {
     AtLeast(f64),
 }
 
-impl Row {
+impl BenchRow {
     /// Whether it keeps its bound; nothing if it has none.
     #[must_use]
     pub fn keeps(&self) -> Option<bool> {
@@ -138,14 +138,14 @@ impl Row {
 
 /// Measures what is wished. Everything it needs of the network is in namespaces of its own, which
 /// are gone when it returns.
-pub fn run(wish: &Wish, progress: &mut dyn FnMut(&str)) -> Result<Report, PutError> {
-    let mut report = Report::default();
+pub fn run(wish: &BenchWish, progress: &mut dyn FnMut(&str)) -> Result<BenchReport, PutError> {
+    let mut report = BenchReport::default();
     for part in &wish.parts {
         match part {
-            Part::Cost => cost::measure(&mut report, progress)?,
-            Part::Live => live::measure(wish.full, &mut report, progress)?,
-            Part::Loading => loading::measure(wish.full, &mut report, progress)?,
-            Part::Neighbour => neighbour::measure(&mut report, progress)?,
+            BenchPart::Cost => cost::measure(&mut report, progress)?,
+            BenchPart::Live => live::measure(wish.full, &mut report, progress)?,
+            BenchPart::Loading => loading::measure(wish.full, &mut report, progress)?,
+            BenchPart::Neighbour => neighbour::measure(&mut report, progress)?,
         }
     }
     Ok(report)
@@ -167,7 +167,7 @@ impl Sample {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for BenchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
         for row in &self.rows {
@@ -200,8 +200,8 @@ mod tests {
 
     #[test]
     fn a_report_says_what_was_promised_and_what_was_missed() {
-        let row = |name: &str, best, bound| Row {
-            part: Part::Cost,
+        let row = |name: &str, best, bound| BenchRow {
+            part: BenchPart::Cost,
             name: name.into(),
             endpoints: Some(1024),
             best,
@@ -220,7 +220,7 @@ mod tests {
             missed       1024          4.50          5.50  ns            >= 5  missed
             free         1024          1.00          2.00  ns
         "#]]
-        .assert_eq(&Report { rows }.to_string());
+        .assert_eq(&BenchReport { rows }.to_string());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use wire::Tables;
 use block::Block;
 use permits::Buckets;
 use policy::Policy;
-pub use refusal::Refusal;
+pub use refusal::TableRefusal;
 use runs::Records;
 
 /// What the packet program is given, and how much that is.
@@ -71,7 +71,7 @@ pub fn compile(
     interfaces: &dyn Fn(&Port) -> Option<u32>,
     before: Option<Tables<'_>>,
     limits: &Limits,
-) -> Result<Compiled, Refusal> {
+) -> Result<Compiled, TableRefusal> {
     let policy = Policy::read(text)?;
     let records = policy
         .spaces

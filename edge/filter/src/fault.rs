@@ -11,14 +11,14 @@ use aya::programs::ProgramError;
 use aya::programs::links::LinkError;
 use model::Generation;
 
-use crate::Refusal;
+use crate::TableRefusal;
 
 /// Why a policy is not in force.
 #[derive(Debug, thiserror::Error)]
 pub enum PutError {
     /// It cannot be held.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] TableRefusal),
     /// A later one is in force.
     #[error("generation {ours} is older than {theirs}, which is in force")]
     Stale {

@@ -120,7 +120,7 @@ pub struct GateLease {
 
 /// A policy in force.
 #[derive(Clone, Debug)]
-pub struct Put {
+pub struct PolicyInForce {
     /// What it holds.
     pub compiled: Compiled,
     /// The one before it.
@@ -198,7 +198,7 @@ impl Kernel {
         generation: Generation,
         interfaces: &dyn Fn(&Port) -> Option<u32>,
         limits: &Limits,
-    ) -> Result<Put, PutError> {
+    ) -> Result<PolicyInForce, PutError> {
         let _lock = self.begin_writing()?;
         let held = self.held()?;
         let before = held.as_deref().map(Tables::new);
@@ -214,7 +214,7 @@ impl Kernel {
         }
         self.count_anew(Tables::new(&compiled.bytes), before)?;
         self.put_bytes(&compiled.bytes)?;
-        Ok(Put { compiled, before: theirs })
+        Ok(PolicyInForce { compiled, before: theirs })
     }
 
     /// Keeps the gate open for so long from now on. Without another call it closes by itself.

@@ -20,14 +20,16 @@ mod sys;
 mod trial;
 mod ways;
 
-pub use compile::{Compiled, Limits, Refusal, compile};
+pub use compile::{Compiled, Limits, TableRefusal, compile};
 pub use counters::{Bursts, Cause, JobTraffic, SIZES, Tally, WINDOW_NS, Whose};
 pub use events::{DropEvent, Events};
 pub use fault::{Fault, PutError};
-pub use kernel::{GateLease, Kernel, Mode, Put, Settings, interface_index, interface_name};
+pub use kernel::{
+    GateLease, Kernel, Mode, PolicyInForce, Settings, interface_index, interface_name,
+};
 pub use probe::{Ear, Mark, Prober};
 pub use queue::{QUEUES, REST};
 pub use say::say;
 pub use standing::PinnedLink;
-pub use trial::{Said, Trial};
+pub use trial::{TrialFilter, TrialVerdict};
 pub use ways::Ways;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 use model::TrafficClass;
-use wire::{Broken, Permit, Record, Seat, Space, Tables};
+use wire::{AddressRecord, Broken, PortSeat, Space, TablePermit, Tables};
 
 /// Says a policy. `name` tells what the kernel calls an interface.
 ///
@@ -41,9 +41,9 @@ struct Told {
     space: Space,
     vnis: Vec<u32>,
     jobs: BTreeMap<u16, Job>,
-    endpoints: Vec<Seat>,
+    endpoints: Vec<PortSeat>,
     peers: Vec<Run>,
-    permits: Vec<Permit>,
+    permits: Vec<TablePermit>,
 }
 
 /// How the packets of a job are treated.
@@ -65,7 +65,7 @@ struct Run {
 }
 
 /// Every port, if each is reached by its own interface and by no other.
-fn seats(tables: Tables<'_>) -> Result<Vec<Seat>, Broken> {
+fn seats(tables: Tables<'_>) -> Result<Vec<PortSeat>, Broken> {
     let count = tables.ports().ok_or(Broken)?;
     let seats = (0..count).map(|port| tables.port(port)).collect::<Result<Vec<_>, _>>()?;
     let mut reached = 0;
@@ -106,7 +106,7 @@ fn records(
     tables: Tables<'_>,
     own: Ipv4Addr,
     index: u32,
-    by_address: &BTreeMap<(u32, u32), &Seat>,
+    by_address: &BTreeMap<(u32, u32), &PortSeat>,
     told: &mut Told,
 ) -> Result<(), Broken> {
     let space = told.space;
@@ -129,9 +129,9 @@ fn records(
 }
 
 /// The jobs behind ports by their tags, if all ports of each treat it alike.
-fn jobs(endpoints: &[Seat]) -> Result<BTreeMap<u16, Job>, Broken> {
+fn jobs(endpoints: &[PortSeat]) -> Result<BTreeMap<u16, Job>, Broken> {
     let mut jobs = BTreeMap::new();
-    for &Seat { tag, class, ceiling_bps, .. } in endpoints {
+    for &PortSeat { tag, class, ceiling_bps, .. } in endpoints {
         let job = Job { class: traffic_class(class).ok_or(Broken)?, ceiling_bps };
         if *jobs.entry(tag).or_insert(job) != job {
             return Err(Broken);
@@ -149,7 +149,7 @@ struct Blocks {
 
 impl Blocks {
     /// Takes the record of an address after all those before.
-    fn take(&mut self, address: u32, Record { tag, vtep, .. }: Record) {
+    fn take(&mut self, address: u32, AddressRecord { tag, vtep, .. }: AddressRecord) {
         let vtep = vtep.into();
         match &mut self.open {
             Some(open)
@@ -276,8 +276,13 @@ impl Text<'_> {
     /// An interface that is gone has no name, and none is made up: a name that `read` takes for
     /// a port could be the name of another one. What is written instead is no port, so that
     /// `read` knows the line as one that nobody planned and `verify` never clears it.
-    fn write_endpoint(&self, space: u32, seat: &Seat, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Seat { interface, address, tag, mac, .. } = seat;
+    fn write_endpoint(
+        &self,
+        space: u32,
+        seat: &PortSeat,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let PortSeat { interface, address, tag, mac, .. } = seat;
         let port = (self.name)(*interface).unwrap_or_else(|| format!("interface-{interface}"));
         writeln!(f, "endpoint t{space} {address} mac {mac} port {port} tag {tag}")
     }
@@ -315,8 +320,8 @@ fn write_peers(space: u32, run: &Run, f: &mut fmt::Formatter<'_>) -> fmt::Result
     writeln!(f, " tag {}", run.tag)
 }
 
-fn write_permit(space: u32, permit: &Permit, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let Permit { client, provider, port, .. } = permit;
+fn write_permit(space: u32, permit: &TablePermit, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let TablePermit { client, provider, port, .. } = permit;
     let protocol = protocol(permit.protocol).unwrap_or_default();
     writeln!(f, "permit t{space} {client} {provider} {protocol} {port}")
 }

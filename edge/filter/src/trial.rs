@@ -13,7 +13,7 @@ use crate::kernel::{Kernel, Settings};
 use crate::{Compiled, Fault, Limits, PutError};
 
 /// A filter of its own, attached to nothing, that tells each verdict instead of acting on it.
-pub struct Trial {
+pub struct TrialFilter {
     kernel: Kernel,
     trace: Array<MapData, [u32; 4]>,
     /// How many verdicts were written down before.
@@ -22,7 +22,7 @@ pub struct Trial {
 
 /// What the kernel said of a frame.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Said {
+pub enum TrialVerdict {
     /// One verdict.
     Verdict(Verdict),
     /// The short way said yes where the whole rule did not: a bug in the program.
@@ -31,7 +31,7 @@ pub enum Said {
     Nothing,
 }
 
-impl Trial {
+impl TrialFilter {
     /// Loads it. `root` is where the BPF file system is.
     pub fn new(root: &Path, block_bytes: u32) -> Result<Self, Fault> {
         let place = own_place(root);
@@ -64,19 +64,19 @@ impl Trial {
     }
 
     /// What the kernel says of a frame.
-    pub fn judge(&self, arrival: &Arrival<'_>) -> Result<Said, Fault> {
+    pub fn judge(&self, arrival: &Arrival<'_>) -> Result<TrialVerdict, Fault> {
         if !run(&self.kernel, arrival) {
-            return Ok(Said::Nothing);
+            return Ok(TrialVerdict::Nothing);
         }
         let last = self.trace.get(&0, 0);
         let [reason, source, destination, count] =
             last.map_err(|source| Fault::Map { map: "trace", source })?;
         if self.count.replace(count) == count {
-            return Ok(Said::Nothing);
+            return Ok(TrialVerdict::Nothing);
         }
         let known = u8::try_from(reason).ok().and_then(Reason::from_code);
-        Ok(known.map_or(Said::TwoVoices(reason), |reason| {
-            Said::Verdict(Verdict {
+        Ok(known.map_or(TrialVerdict::TwoVoices(reason), |reason| {
+            TrialVerdict::Verdict(Verdict {
                 reason,
                 source: source as u16,
                 destination: destination as u16,

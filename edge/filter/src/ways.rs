@@ -11,7 +11,7 @@ use crate::trial::{open_with, own_place, run};
 use crate::{Compiled, Fault, PutError};
 
 /// A filter of its own, attached to nothing, that acts as on a device: unlike in a
-/// [`Trial`](crate::Trial), a frame that the short way knows goes no other.
+/// [`TrialFilter`](crate::TrialFilter), a frame that the short way knows goes no other.
 pub struct Ways {
     kernel: Kernel,
     desk: PerCpuArray<MapData, Desk>,

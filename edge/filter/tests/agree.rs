@@ -9,7 +9,7 @@ mod world;
 use std::path::Path;
 
 use chance::Chance;
-use filter::{Said, Trial, Ways};
+use filter::{TrialFilter, TrialVerdict, Ways};
 use wire::{Arrival, Hook, Reason, Tables, Verdict};
 
 /// How many frames are asked about unless `FRAMES` says otherwise.
@@ -38,9 +38,9 @@ fn the_kernel_answers_like_the_reference() {
         };
         let expected = wire::judge(Some(Tables::new(&bytes)), &arrival);
         match trial.judge(&arrival).unwrap() {
-            Said::Nothing => silent += 1,
+            TrialVerdict::Nothing => silent += 1,
             said => {
-                assert_eq!(said, Said::Verdict(expected), "{}", shown(number, &arrival));
+                assert_eq!(said, TrialVerdict::Verdict(expected), "{}", shown(number, &arrival));
                 met[usize::from(expected.reason.code())] += 1;
             }
         }
@@ -74,7 +74,7 @@ fn a_tunnel_that_claims_to_end_earlier_is_judged_alike() {
             let arrival = from_fabric(&frame);
             let expected = wire::judge(Some(Tables::new(&bytes)), &arrival);
             let said = trial.judge(&arrival).unwrap();
-            assert_eq!(said, Said::Verdict(expected), "{}", shown(claims, &arrival));
+            assert_eq!(said, TrialVerdict::Verdict(expected), "{}", shown(claims, &arrival));
             claims += 1;
         }
     }
@@ -110,7 +110,7 @@ fn a_policy_that_contradicts_itself_is_judged_alike() {
             let expected = wire::judge(Some(Tables::new(&broken)), &arrival);
             assert_eq!(
                 trial.judge(&arrival).unwrap(),
-                Said::Verdict(expected),
+                TrialVerdict::Verdict(expected),
                 "{}",
                 shown(0, &arrival)
             );
@@ -127,7 +127,7 @@ fn without_a_policy_only_the_underlay_passes() {
     for (hook, frame) in world::frames() {
         let arrival = Arrival { hook, interface: 2, mark: 0, vlan_beside: false, frame: &frame };
         let expected = wire::judge(None, &arrival);
-        assert_eq!(trial.judge(&arrival).unwrap(), Said::Verdict(expected));
+        assert_eq!(trial.judge(&arrival).unwrap(), TrialVerdict::Verdict(expected));
         assert!(matches!(expected.reason, Reason::Underlay) || !expected.reason.passes());
         let Verdict { source, destination, .. } = expected;
         assert_eq!((source, destination), (0, 0));
@@ -161,7 +161,7 @@ fn a_record_without_a_tag_lets_nobody_pass() {
         world::frames().into_iter().map(|(hook, frame)| (hook, 0, frame)).collect();
     frames.extend(world::ordinary());
     frames.extend(frames.clone().iter().filter_map(world::untagged));
-    let passed = |bytes: &[u8], trial: &mut Trial| {
+    let passed = |bytes: &[u8], trial: &mut TrialFilter| {
         trial.put_bytes(bytes).unwrap();
         let mut passed = 0;
         for (number, (hook, mark, frame)) in frames.iter().enumerate() {
@@ -169,7 +169,7 @@ fn a_record_without_a_tag_lets_nobody_pass() {
                 Arrival { hook: *hook, interface: 2, mark: *mark, vlan_beside: false, frame };
             let expected = wire::judge(Some(Tables::new(bytes)), &arrival);
             let said = trial.judge(&arrival).unwrap();
-            assert_eq!(said, Said::Verdict(expected), "{}", shown(number as u64, &arrival));
+            assert_eq!(said, TrialVerdict::Verdict(expected), "{}", shown(number as u64, &arrival));
             // Who asks for neighbours out of a port is the port's to say, and the gateway asks
             // without a mark: neither needs a record.
             let is_asked_here = *hook == Hook::Workload || (*hook == Hook::Local && *mark == 0);
@@ -204,8 +204,8 @@ fn without_tags(policy: &[u8], is_one: Follows) -> Vec<u8> {
 }
 
 /// A program of its own, or none where the kernel does not let us load one.
-fn trial() -> Option<Trial> {
-    loaded(Trial::new(Path::new("/sys/fs/bpf"), BLOCK))
+fn trial() -> Option<TrialFilter> {
+    loaded(TrialFilter::new(Path::new("/sys/fs/bpf"), BLOCK))
 }
 
 fn loaded<T>(program: Result<T, filter::Fault>) -> Option<T> {
@@ -220,7 +220,7 @@ fn loaded<T>(program: Result<T, filter::Fault>) -> Option<T> {
 }
 
 /// The bytes the kernel judges by, to the end of its block.
-fn held(trial: &mut Trial, text: &str) -> Vec<u8> {
+fn held(trial: &mut TrialFilter, text: &str) -> Vec<u8> {
     let mut bytes = trial.put(text, &world::interface).unwrap().bytes;
     bytes.resize(BLOCK as usize, 0);
     bytes

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use std::net::Ipv4Addr;
 
 use expect_test::{Expect, expect};
-use filter::{Compiled, Limits, Refusal, compile, say};
+use filter::{Compiled, Limits, TableRefusal, compile, say};
 use model::{Generation, Port};
-use wire::{Permit, Seat, Tables, layout};
+use wire::{PortSeat, TablePermit, Tables, layout};
 
 #[test]
 fn a_policy_is_compiled_and_said_again() {
@@ -178,7 +178,7 @@ fn colliding() -> Vec<String> {
     let mut buckets = BTreeMap::<u32, Vec<(u16, u16)>>::new();
     let ports_of = |provider| (0..u16::MAX).map(move |port| (provider, port));
     for (provider, port) in (1..100).flat_map(ports_of) {
-        let permit = Permit { space: 0, client: 1001, provider, protocol: 6, port };
+        let permit = TablePermit { space: 0, client: 1001, provider, protocol: 6, port };
         let bucket = permit.bucket((1 << 20) - 1, 0);
         if bucket >= 1 << 10 {
             continue; // a thousandth of all buckets is enough to find a full one
@@ -338,7 +338,7 @@ fn check_slots(compiled: &Compiled, expected: Expect) {
     let tables = Tables::new(&compiled.bytes);
     let mut told = String::new();
     for port in 0..compiled.ports {
-        let Seat { interface, tag, slot, burst, .. } = tables.port(port).unwrap();
+        let PortSeat { interface, tag, slot, burst, .. } = tables.port(port).unwrap();
         let name = name(interface).unwrap();
         writeln!(told, "job {tag} counts at {slot}, {name} at {burst}").unwrap();
     }
@@ -363,11 +363,11 @@ fn told(compiled: &Compiled) -> String {
     told
 }
 
-fn compiled(text: &str) -> Result<Compiled, Refusal> {
+fn compiled(text: &str) -> Result<Compiled, TableRefusal> {
     compile(text, Generation(7), &interface, None, &Limits::default())
 }
 
-fn compiled_after(before: &Compiled, text: &str) -> Result<Compiled, Refusal> {
+fn compiled_after(before: &Compiled, text: &str) -> Result<Compiled, TableRefusal> {
     let before = Some(Tables::new(&before.bytes));
     compile(text, Generation(7), &interface, before, &Limits::default())
 }

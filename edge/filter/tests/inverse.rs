@@ -5,12 +5,12 @@ mod table;
 
 use std::net::Ipv4Addr;
 
-use filter::{Compiled, Limits, Refusal, compile, say};
+use filter::{Compiled, Limits, TableRefusal, compile, say};
 use model::{Dialect, Generation, Port, Protocol, TrafficClass};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use table::{Facts, any_table, facts, sound_table};
-use wire::{Permit, Record, Tables};
+use wire::{AddressRecord, TablePermit, Tables};
 
 proptest! {
     #[test]
@@ -70,7 +70,7 @@ proptest! {
         let contradictions = facts(&text).contradictions;
         match compiled(&text, None) {
             Ok(_) => prop_assert!(contradictions.is_empty()),
-            Err(Refusal::AddressTwice { space, address, first_line, line }) => {
+            Err(TableRefusal::AddressTwice { space, address, first_line, line }) => {
                 let space = space.0[1..].parse().unwrap();
                 let lines = &contradictions[&(space, address)];
                 prop_assert!(first_line < line);
@@ -122,14 +122,14 @@ fn expected_record(
     facts: &Facts,
     space: u32,
     address: Ipv4Addr,
-) -> Option<Record> {
+) -> Option<AddressRecord> {
     let (tag, vtep) = *facts.records.get(&(space, address))?;
     let behind = facts.ports.iter().find(|(_, seat)| (seat.0, seat.1) == (space, address));
     let slot = behind.map_or(0, |(port, _)| {
         let port = tables.port_of(interface(port).unwrap()).unwrap().unwrap();
         tables.port(port).unwrap().slot
     });
-    Some(Record { tag, slot, vtep })
+    Some(AddressRecord { tag, slot, vtep })
 }
 
 /// Every permit of every space is asked for in this one, and turned around.
@@ -140,14 +140,15 @@ fn permits_alike(tables: Tables<'_>, facts: &Facts, index: u32, number: u32) {
                 Protocol::Tcp => 6,
                 Protocol::Udp => 17,
             };
-            let asked = Permit { space: index, client, provider, protocol, port: service.port };
+            let asked =
+                TablePermit { space: index, client, provider, protocol, port: service.port };
             let expected = facts.permits.contains(&(number, client, provider, *service));
             assert_eq!(tables.permits(asked).unwrap(), expected);
         }
     }
 }
 
-fn compiled(text: &str, before: Option<&Compiled>) -> Result<Compiled, Refusal> {
+fn compiled(text: &str, before: Option<&Compiled>) -> Result<Compiled, TableRefusal> {
     let before = before.map(|before| Tables::new(&before.bytes));
     compile(text, Generation(7), &interface, before, &Limits::default())
 }

@@ -24,7 +24,7 @@ use crate::link::{Interface, Kind};
 use crate::say::{LOCAL, MAIN};
 use crate::seen::Seen;
 use crate::spaces::Room;
-use crate::{Door, Request, Trouble};
+use crate::{Door, KernelRequest, Trouble};
 
 /// The metric of the route that ends a VRF's table: behind every other, and for FRR one that is
 /// never used (Documentation/networking/vrf.rst).
@@ -170,7 +170,7 @@ pub fn table_of(vrf: &str) -> Option<u32> {
 
 /// A VRF device; the kernel chooses its number if that is zero.
 #[must_use]
-pub fn new_device(name: &str, index: u32, table: u32) -> Request {
+pub fn new_device(name: &str, index: u32, table: u32) -> KernelRequest {
     let mut link = LinkMessage::default();
     link.header.index = index;
     link.attributes = vec![
@@ -180,7 +180,7 @@ pub fn new_device(name: &str, index: u32, table: u32) -> Request {
             LinkInfo::Data(InfoData::Vrf(vec![InfoVrf::TableId(table)])),
         ]),
     ];
-    Request {
+    KernelRequest {
         what: format!("make the VRF device {name}"),
         message: RouteNetlinkMessage::NewLink(link),
         flags: NLM_F_CREATE | NLM_F_EXCL,

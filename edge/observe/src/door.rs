@@ -41,7 +41,7 @@ pub struct Door {
 
 /// One change that is asked of the kernel.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct KernelRequest {
     /// What it is about, for the sentence if it fails.
     pub what: String,
     /// The message.
@@ -146,7 +146,7 @@ impl Door {
     }
 
     /// Asks for these changes, in this order. All of them are tried; the first refusal is told.
-    pub fn change(&mut self, requests: &[Request]) -> Result<(), Trouble> {
+    pub fn change(&mut self, requests: &[KernelRequest]) -> Result<(), Trouble> {
         let mut refused = None;
         let mut rest = requests;
         while !rest.is_empty() {
@@ -170,7 +170,7 @@ impl Door {
     }
 
     /// Waits until each of these was answered, and gives the first refusal.
-    fn answers(&self, requests: &[Request], first: u32) -> Result<Option<Trouble>, Trouble> {
+    fn answers(&self, requests: &[KernelRequest], first: u32) -> Result<Option<Trouble>, Trouble> {
         let mut refused = None;
         let mut left = requests.len();
         while left > 0 {

@@ -166,7 +166,7 @@ impl Vty {
             if status != 0 {
                 let daemon = self.daemon.clone();
                 let said = one_line(&said);
-                refused.get_or_insert(Refusal { daemon, command, said, status });
+                refused.get_or_insert(VtyRefusal { daemon, command, said, status });
             }
             last = said;
         }
@@ -286,13 +286,13 @@ pub enum VtyTrouble {
     },
     /// The daemon answered that it will not.
     #[error(transparent)]
-    Refused(Refusal),
+    Refused(VtyRefusal),
 }
 
 /// A command that a daemon refused.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{daemon} of FRR refuses `{command}`: {said} (status {status})")]
-pub struct Refusal {
+pub struct VtyRefusal {
     /// Who.
     pub daemon: String,
     /// What it was told.
@@ -303,7 +303,7 @@ pub struct Refusal {
     pub status: u8,
 }
 
-impl Refusal {
+impl VtyRefusal {
     /// Whether the daemon does not know such a command at all, or not with these words.
     #[must_use]
     pub fn is_unknown_command(&self) -> bool {

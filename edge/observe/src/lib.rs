@@ -19,8 +19,8 @@ mod trouble;
 mod watch;
 
 pub use devices::{FIRST_RULE, LAST_METRIC, PlainRule, RULES, new_device, table_of};
-pub use door::{Door, Request, own_namespace, run_inside};
-pub use frr::{Asked, DAEMONS, Refusal, Vty, VtyTrouble, frr, is_on_namespaces, known_vrfs};
+pub use door::{Door, KernelRequest, own_namespace, run_inside};
+pub use frr::{Asked, DAEMONS, Vty, VtyRefusal, VtyTrouble, frr, is_on_namespaces, known_vrfs};
 pub use place::{Backing, NotABacking, Place, Vrfs};
 pub use queues::{
     CLASSES, HTB_CEIL64, HTB_CLASS, HTB_INIT, HTB_RATE64, LINK_CLASS, WAITING, class_words,

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use apply::{Devices, Gate, Numbered, Order, Outcome, Receipt, Standing, Terms};
+use apply::{Devices, Gate, HoldTerms, Numbered, Order, Outcome, Receipt, Standing};
 use model::{Artifact, DeviceId, Dialect, Fleet, Port, Timestamp};
 use observe::{Held, Holds, Unreachable};
 use wire::Mac;
@@ -172,7 +172,7 @@ impl Fabric {
     }
 
     /// A device takes everything it is sent, or nothing.
-    fn take(&mut self, order: &Order, terms: &Terms) -> Result<Outcome, Unreachable> {
+    fn take(&mut self, order: &Order, terms: &HoldTerms) -> Result<Outcome, Unreachable> {
         let device = order.device();
         self.reach(device)?;
         let lease_until = self.lease_until();
@@ -291,7 +291,7 @@ impl Holds for Fabric {
 }
 
 impl Devices for Fabric {
-    fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
+    fn hold(&mut self, orders: &[Order], terms: &HoldTerms) -> Vec<Receipt> {
         let hold =
             |order: &Order| Receipt { device: order.device(), outcome: self.take(order, terms) };
         orders.iter().map(hold).collect()

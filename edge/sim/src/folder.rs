@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apply::{Devices, Gate, Numbered, OnDrift, Order, Outcome, Receipt, Standing, Terms};
+use apply::{Devices, Gate, HoldTerms, Numbered, OnDrift, Order, Outcome, Receipt, Standing};
 use model::{DeviceId, Dialect, Epoch, Fleet, Generation};
 use observe::{Held, Holds, Unreachable};
 
@@ -67,7 +67,7 @@ impl DeviceFolder {
 
     /// What is written first is the number: if a text does not follow, the next apply of this
     /// generation sends it again, and a stale writer is refused meanwhile.
-    fn take(&self, order: &Order, terms: &Terms) -> io::Result<Outcome> {
+    fn take(&self, order: &Order, terms: &HoldTerms) -> io::Result<Outcome> {
         let device = order.device();
         let before = self.stands(device)?;
         let refusal = before
@@ -149,7 +149,7 @@ impl Holds for DeviceFolder {
 }
 
 impl Devices for DeviceFolder {
-    fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
+    fn hold(&mut self, orders: &[Order], terms: &HoldTerms) -> Vec<Receipt> {
         self.receipts(orders, |order| self.take(order, terms))
     }
 

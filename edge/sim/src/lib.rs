@@ -25,4 +25,4 @@ pub use fabric::Fabric;
 pub use folder::DeviceFolder;
 pub use memory::Memories;
 pub use oracle::{Pair, Passing};
-pub use walk::{Delivery, SentFrame, Talk, To, Way};
+pub use walk::{Delivery, SentFrame, SentPacket, To, WalkWay};

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use model::{DeviceId, Port, Protocol, Service};
 use wire::Mac;
 
-use crate::{Fabric, SentFrame, Talk, To};
+use crate::{Fabric, SentFrame, SentPacket, To};
 
 /// One direction between two ports.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -64,7 +64,7 @@ impl Fabric {
     /// Whether honest unicast passes: from an address bound to the one port to an address bound to
     /// the other, saying this.
     #[must_use]
-    pub fn delivers(&self, from: (DeviceId, Port), to: (DeviceId, Port), talk: Talk) -> bool {
+    pub fn delivers(&self, from: (DeviceId, Port), to: (DeviceId, Port), talk: SentPacket) -> bool {
         let mac = self.mac(from);
         let sources = self.bound(from).into_iter();
         let mut frames = sources.flat_map(|source| {
@@ -118,7 +118,7 @@ impl Fabric {
             .rev()
             .find(|port| services.iter().all(|service| service.port != *port))
             .unwrap_or_default();
-        let talk = |protocol, source_port, destination_port| Talk {
+        let talk = |protocol, source_port, destination_port| SentPacket {
             protocol,
             source_port,
             destination_port,

@@ -8,7 +8,7 @@ use model::{Port, Service};
 use smol_str::SmolStr;
 use wire::{Mac, Tag, Vni};
 
-use crate::walk::{SentFrame, Talk, To};
+use crate::walk::{SentFrame, SentPacket, To};
 
 /// What judges the device's frames.
 pub(crate) enum Policy {
@@ -264,7 +264,7 @@ impl Program {
         knows && self.peers_of(&to.space).iter().any(known)
     }
 
-    fn permitted(&self, from: Tag, to: &Endpoint, talk: Talk, came: &Came) -> bool {
+    fn permitted(&self, from: Tag, to: &Endpoint, talk: SentPacket, came: &Came) -> bool {
         let spaces = match came {
             Came::Through(landed) => landed.as_slice(),
             Came::From(..) => std::slice::from_ref(&to.space),
@@ -272,7 +272,7 @@ impl Program {
         spaces.iter().any(|space| allowed(&self.permits, space, (from, to.tag), talk))
     }
 
-    fn knows_peer(&self, stamp: &Stamp, address: Ipv4Addr, talk: Talk) -> bool {
+    fn knows_peer(&self, stamp: &Stamp, address: Ipv4Addr, talk: SentPacket) -> bool {
         let (Some(tag), Some(space)) = (stamp.tag, &stamp.space) else {
             return false;
         };
@@ -310,7 +310,7 @@ impl Stamp {
 
 /// Whether a rule of this place lets the first group say this to the second: a client asks at the
 /// service's port, a provider answers from it.
-fn allowed(rules: &[Rule], place: &SmolStr, (from, to): (Tag, Tag), talk: Talk) -> bool {
+fn allowed(rules: &[Rule], place: &SmolStr, (from, to): (Tag, Tag), talk: SentPacket) -> bool {
     rules.iter().filter(|rule| rule.place == *place).any(|rule| {
         let asks = (from, to) == (rule.client, rule.provider) && talk.asks(rule.service);
         let answers = (from, to) == (rule.provider, rule.client) && talk.answers(rule.service);

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use apply::{Gate, OnDrift, Order, Outcome, Standing, Terms};
+use apply::{Gate, HoldTerms, OnDrift, Order, Outcome, Standing};
 use model::{Dialect, Epoch, Generation};
 
 /// The standing of a device that was never sent anything.
@@ -21,7 +21,7 @@ pub(crate) const fn nothing() -> Standing {
 }
 
 /// How it stands when it holds this. What is the same as before needs no second start.
-pub(crate) fn held(before: Option<&Standing>, order: &Order, terms: &Terms) -> Standing {
+pub(crate) fn held(before: Option<&Standing>, order: &Order, terms: &HoldTerms) -> Standing {
     let is_started = |before: &Standing| before.started && before.digest == Some(order.digest());
     Standing {
         epoch: order.epoch(),

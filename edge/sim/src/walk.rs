@@ -28,12 +28,12 @@ pub enum To {
     /// To everybody in the bridge domain.
     Flood,
     /// To one address, saying this.
-    Unicast(Ipv4Addr, Talk),
+    Unicast(Ipv4Addr, SentPacket),
 }
 
 /// What a unicast packet says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Talk {
+pub struct SentPacket {
     /// Its transport protocol.
     pub protocol: Protocol,
     /// The sender's port.
@@ -50,12 +50,12 @@ pub struct Delivery {
     /// by this port.
     pub port: Port,
     /// How it came there.
-    pub way: Way,
+    pub way: WalkWay,
 }
 
 /// How a frame came to the port where it was delivered.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Way {
+pub enum WalkWay {
     /// Inside one bridge domain of one device.
     BridgedLocal,
     /// Between two bridge domains of one device.
@@ -66,7 +66,7 @@ pub enum Way {
     RoutedRemote,
 }
 
-impl Talk {
+impl SentPacket {
     /// Whether it asks at this service.
     #[must_use]
     pub fn asks(self, service: Service) -> bool {
@@ -256,8 +256,8 @@ impl Sender<'_> {
     fn send_locally(&self, out: &mut BTreeSet<Delivery>) {
         let came = Came::From(self.frame.source, self.stamp.space.clone());
         let frame = Arriving { tag: self.stamp.tag, to: self.frame.to, came };
-        self.exit(Way::BridgedLocal).leave(self.name, &frame, out);
-        let exit = self.exit(Way::RoutedLocal);
+        self.exit(WalkWay::BridgedLocal).leave(self.name, &frame, out);
+        let exit = self.exit(WalkWay::RoutedLocal);
         for vrf in self.known_here() {
             for domain in self.machine.routed_in(vrf) {
                 if domain != self.name && exit.leads_to(domain, self.frame.to) {
@@ -347,7 +347,7 @@ impl Sender<'_> {
         }
     }
 
-    fn exit(&self, way: Way) -> Exit<'_> {
+    fn exit(&self, way: WalkWay) -> Exit<'_> {
         Exit { device: self.device, machine: self.machine, way }
     }
 }
@@ -375,10 +375,10 @@ enum Hop {
 }
 
 impl Hop {
-    const fn way(self) -> Way {
+    const fn way(self) -> WalkWay {
         match self {
-            Self::Bridged => Way::BridgedRemote,
-            Self::Reached | Self::Taught | Self::ByNeighbour => Way::RoutedRemote,
+            Self::Bridged => WalkWay::BridgedRemote,
+            Self::Reached | Self::Taught | Self::ByNeighbour => WalkWay::RoutedRemote,
         }
     }
 }
@@ -387,7 +387,7 @@ impl Hop {
 struct Exit<'a> {
     device: DeviceId,
     machine: &'a Machine,
-    way: Way,
+    way: WalkWay,
 }
 
 impl<'a> Exit<'a> {

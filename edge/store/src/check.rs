@@ -14,7 +14,7 @@ use crate::{Beginning, ReadError, Revision, before};
 
 /// What a folder holds.
 #[derive(Debug)]
-pub struct Report {
+pub struct LogReport {
     /// What the log says of itself, as far as it is sound.
     pub beginning: Option<Beginning>,
     /// How many records are sound and in whole batches.
@@ -42,7 +42,7 @@ pub struct Missing {
     pub digest: Digest,
 }
 
-impl Report {
+impl LogReport {
     /// Whether nothing is wrong. What a crash left is not wrong.
     #[must_use]
     pub const fn is_sound(&self) -> bool {
@@ -55,7 +55,7 @@ impl Report {
 ///
 /// # Errors
 /// If something cannot be read at all.
-pub fn check(dir: &Path, speaks_of: impl Fn(&[u8]) -> Vec<Digest>) -> Result<Report, ReadError> {
+pub fn check(dir: &Path, speaks_of: impl Fn(&[u8]) -> Vec<Digest>) -> Result<LogReport, ReadError> {
     let objects = Index::check(dir)?;
     let held: BTreeSet<Digest> = objects.iter().map(|(digest, _)| *digest).collect();
     let (mut batches, mut missing) = (0, Vec::new());
@@ -67,7 +67,7 @@ pub fn check(dir: &Path, speaks_of: impl Fn(&[u8]) -> Vec<Digest>) -> Result<Rep
         missing.extend(gone.map(|digest| Missing { revision, digest }));
     })?;
     let damaged = objects.iter().filter(|(_, is_sound)| !is_sound).map(|(digest, _)| *digest);
-    Ok(Report {
+    Ok(LogReport {
         records: sound.end.revision.0,
         beginning: sound.end.beginning,
         batches,

@@ -21,7 +21,7 @@ const LOCK: &str = "log.lock";
 
 /// What one holder of a log has written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Written {
+pub struct WrittenBytes {
     /// How often it waited for a disk.
     pub fsyncs: u64,
     /// How many bytes it added to the log.
@@ -47,7 +47,7 @@ impl Witness {
     pub(crate) fn write(
         beginning: &Beginning,
         dir: &Path,
-        written: &mut Written,
+        written: &mut WrittenBytes,
     ) -> Result<(), AppendError> {
         let Beginning { installation, epoch, .. } = beginning;
         let text = format!("{{\"installation\":\"{installation}\",\"epoch\":{epoch}}}\n");
@@ -139,7 +139,7 @@ pub(crate) fn replace(
     dir: &Path,
     name: &str,
     content: &[&[u8]],
-    written: &mut Written,
+    written: &mut WrittenBytes,
 ) -> Result<(), AppendError> {
     let (path, new) = (dir.join(name), dir.join(format!("{name}.new")));
     let write = || -> io::Result<()> {
@@ -154,7 +154,7 @@ pub(crate) fn replace(
 }
 
 /// Makes durable which files a folder has.
-pub(crate) fn sync_folder(dir: &Path, written: &mut Written) -> Result<(), AppendError> {
+pub(crate) fn sync_folder(dir: &Path, written: &mut WrittenBytes) -> Result<(), AppendError> {
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(unwritable(dir))?;
     written.fsyncs += 1;
     Ok(())

@@ -13,8 +13,8 @@ use crate::line::{self, Position};
 use crate::objects::{self, Index};
 use crate::salt::{self, Salts};
 use crate::{
-    AppendError, Batch, Beginning, Entry, FORMAT, Foreign, Kept, ReadError, Revision, Store,
-    Written, before,
+    AppendError, Batch, Beginning, FORMAT, Foreign, Kept, LogEntry, ReadError, Revision, Store,
+    WrittenBytes, before,
 };
 
 /// A log in a folder. Any number of them may stand before the same folder, in any processes.
@@ -23,7 +23,7 @@ pub struct Folder {
     pub(crate) dir: PathBuf,
     salts: Salts,
     known: Mutex<Known>,
-    written: Written,
+    written: WrittenBytes,
     cut: Option<Torn>,
     /// The sum of the last line that this one wrote.
     own: Option<Digest>,
@@ -50,7 +50,7 @@ pub struct Torn {
 
 /// What was read of a log.
 pub(crate) struct Tail {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<LogEntry>,
     pub(crate) end: Position,
     pub(crate) torn_bytes: u64,
     /// The lines that stand there, if they are of the earlier form: as they would be in today's.
@@ -77,7 +77,7 @@ impl Folder {
             dir: dir.into(),
             salts: Salts::random()?,
             known,
-            written: Written::default(),
+            written: WrittenBytes::default(),
             cut: None,
             own: None,
             owes_objects: false,
@@ -87,7 +87,7 @@ impl Folder {
 
     /// What was written through this one.
     #[must_use]
-    pub const fn written(&self) -> Written {
+    pub const fn written(&self) -> WrittenBytes {
         self.written
     }
 
@@ -254,7 +254,7 @@ impl Store for Folder {
         Ok(self.catch_up(None)?.end.beginning)
     }
 
-    fn read(&self, after: Revision) -> Result<Vec<Entry>, ReadError> {
+    fn read(&self, after: Revision) -> Result<Vec<LogEntry>, ReadError> {
         Ok(self.catch_up(Some(after))?.entries)
     }
 

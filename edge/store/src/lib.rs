@@ -29,8 +29,8 @@ use model::{Digest, Epoch, Timestamp};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-pub use check::{Missing, Report, check};
-pub use disk::Written;
+pub use check::{LogReport, Missing, check};
+pub use disk::WrittenBytes;
 pub use error::{AppendError, Damage, Foreign, ReadError, Unfit};
 pub use folder::{Folder, Torn};
 pub use memory::{AppendFault, MemoryStore};
@@ -69,7 +69,7 @@ pub struct Envelope {
 
 /// A record where it stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Entry {
+pub struct LogEntry {
     /// Its number.
     pub revision: Revision,
     /// Who said it, when and why.
@@ -116,7 +116,7 @@ pub trait Store {
     ///
     /// # Errors
     /// If the log cannot be read, is not sound, or is not the one that was read before.
-    fn read(&self, after: Revision) -> Result<Vec<Entry>, ReadError>;
+    fn read(&self, after: Revision) -> Result<Vec<LogEntry>, ReadError>;
 
     /// Adds records behind this one and gives the revision of the last. The first append also
     /// begins the log, with a record of its own before them.

@@ -5,7 +5,9 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::{AppendError, Beginning, Damage, Entry, Envelope, LONGEST_LINE_BYTES, Revision, Unfit};
+use crate::{
+    AppendError, Beginning, Damage, Envelope, LONGEST_LINE_BYTES, LogEntry, Revision, Unfit,
+};
 
 /// The end of a whole batch.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -24,7 +26,7 @@ pub(crate) struct Position {
 /// A record, and what its line says beside it.
 #[derive(Debug)]
 pub(crate) struct Line {
-    pub(crate) entry: Entry,
+    pub(crate) entry: LogEntry,
     /// How many of its batch come behind it.
     pub(crate) left: u64,
     pub(crate) sum: Digest,
@@ -251,7 +253,7 @@ fn read_line(
     let left = head.left;
     let Head { revision, at, actor, source, request, cause, .. } = head;
     let envelope = Envelope { at, actor, source, request, cause };
-    Ok(Line { entry: Entry { revision, envelope, body: body.to_vec() }, left, sum })
+    Ok(Line { entry: LogEntry { revision, envelope, body: body.to_vec() }, left, sum })
 }
 
 /// A whole line as the bytes before its sum, and the sum.

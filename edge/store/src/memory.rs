@@ -9,7 +9,7 @@ use model::{Digest, Epoch};
 
 use crate::line::{self, Position};
 use crate::salt::Salts;
-use crate::{AppendError, Batch, Beginning, Entry, FORMAT, Kept, ReadError, Revision, Store};
+use crate::{AppendError, Batch, Beginning, FORMAT, Kept, LogEntry, ReadError, Revision, Store};
 
 /// A log without a disk: the same answers and the same salts every time, and as many failures as
 /// somebody asks for.
@@ -36,7 +36,7 @@ pub enum AppendFault {
 #[derive(Debug)]
 struct Held {
     installation: String,
-    entries: Vec<Entry>,
+    entries: Vec<LogEntry>,
     end: Position,
     /// Where the log ends after a loss of power.
     durable: Position,
@@ -101,7 +101,7 @@ impl Store for MemoryStore {
         Ok(self.held().end.beginning.clone())
     }
 
-    fn read(&self, after: Revision) -> Result<Vec<Entry>, ReadError> {
+    fn read(&self, after: Revision) -> Result<Vec<LogEntry>, ReadError> {
         let held = self.held();
         let at = held.end.revision;
         if after > at {
@@ -168,7 +168,7 @@ impl Held {
         &self,
         batch: &Batch<'_>,
         mut from: Position,
-    ) -> Result<(Option<(Entry, Position)>, Position), AppendError> {
+    ) -> Result<(Option<(LogEntry, Position)>, Position), AppendError> {
         let mut begun = None;
         if from.revision == Revision(0) {
             let installation = self.installation.as_str().into();
@@ -177,7 +177,7 @@ impl Held {
             let (_, end) = line::write(&batch.envelope, &[&body], &from)?;
             from = Position { synced: end.revision, ..end.clone() };
             let (revision, envelope) = (from.revision, batch.envelope.clone());
-            begun = Some((Entry { revision, envelope, body }, end));
+            begun = Some((LogEntry { revision, envelope, body }, end));
         }
         let (_, end) = line::write(&batch.envelope, &batch.bodies, &from)?;
         Ok((begun, end))
@@ -186,7 +186,7 @@ impl Held {
     fn add(
         &mut self,
         batch: &Batch<'_>,
-        begun: Option<(Entry, Position)>,
+        begun: Option<(LogEntry, Position)>,
         end: &Position,
         is_durable: bool,
     ) {
@@ -201,7 +201,7 @@ impl Held {
             let revision = self.end.revision.next();
             self.end.revision = revision;
             let (envelope, body) = (batch.envelope.clone(), body.clone());
-            self.entries.push(Entry { revision, envelope, body });
+            self.entries.push(LogEntry { revision, envelope, body });
         }
         for kept in batch.beside {
             self.objects.insert(kept.digest, kept.content.clone());

@@ -8,7 +8,7 @@ use crate::check::{Sound, sound};
 use crate::disk::{self, LOG, Witness, unwritable};
 use crate::line::{self, Position};
 use crate::{
-    AppendError, Beginning, Envelope, FORMAT, Foreign, ReadError, Revision, Written, salt,
+    AppendError, Beginning, Envelope, FORMAT, Foreign, ReadError, Revision, WrittenBytes, salt,
 };
 
 /// What somebody wants done with a log that went back.
@@ -86,7 +86,7 @@ pub fn repair(dir: &Path, repair: &Repair) -> Result<Repaired, RepairError> {
     let began = [line::began(&beginning, Some(after))];
     let (line, _) = line::write(&repair.envelope, &began, &from)?;
     let kept_as = set_aside(dir, &sound)?;
-    let mut written = Written::default();
+    let mut written = WrittenBytes::default();
     disk::replace(dir, LOG, &[&sound.lines, &line], &mut written)?;
     Witness::write(&beginning, dir, &mut written)?;
     Ok(Repaired { beginning, after, left_out: sound.left_out, kept_as })

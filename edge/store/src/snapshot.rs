@@ -6,7 +6,7 @@ use std::{fs, io};
 use model::Digest;
 
 use crate::disk::{self, unreadable, unwritable};
-use crate::{AppendError, Folder, ReadError, Revision, Store, Written, objects};
+use crate::{AppendError, Folder, ReadError, Revision, Store, WrittenBytes, objects};
 
 const SNAPSHOT: &str = "snapshot-";
 
@@ -22,7 +22,7 @@ impl Folder {
         let name = format!("{SNAPSHOT}{revision}");
         let frame = objects::frame(&kept)
             .map_err(|why| unwritable(&self.dir.join(&name))(io::Error::from(why)))?;
-        disk::replace(&self.dir, &name, &[&frame], &mut Written::default())?;
+        disk::replace(&self.dir, &name, &[&frame], &mut WrittenBytes::default())?;
         Ok(kept.digest)
     }
 

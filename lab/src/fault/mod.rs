@@ -6,7 +6,7 @@ mod table;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Trouble;
+use crate::LabTrouble;
 use crate::lab::Lab;
 
 macro_rules! faults {
@@ -105,7 +105,7 @@ impl Lab {
     ///
     /// # Errors
     /// If there is no such device, it has nobody who could be hurt, or a step fails.
-    pub fn break_(&self, fault: Fault, device: Option<&str>) -> Result<Breakage, Trouble> {
+    pub fn break_(&self, fault: Fault, device: Option<&str>) -> Result<Breakage, LabTrouble> {
         let scene = steps::Scene::of(self, device)?;
         let steps = scene.steps(fault)?;
         for step in &steps {

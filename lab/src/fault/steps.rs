@@ -16,7 +16,7 @@ use crate::folder::Folder;
 use crate::lab::Lab;
 use crate::namespace;
 use crate::workload::Workload;
-use crate::{Trouble, frr, up};
+use crate::{LabTrouble, frr, up};
 
 /// One thing that is done.
 pub(super) enum Step {
@@ -55,14 +55,14 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub(super) fn of(lab: &'a Lab, device: Option<&str>) -> Result<Self, Trouble> {
+    pub(super) fn of(lab: &'a Lab, device: Option<&str>) -> Result<Self, LabTrouble> {
         let fleet = &lab.plan().fleet;
         let mut switches = (0_u32..).zip(&fleet.switches);
         let (place, switch) = match device {
             Some(name) => switches.find(|(_, switch)| switch.name.as_str() == name),
             None => switches.find(|(_, switch)| switch.role == SwitchRole::Leaf),
         }
-        .ok_or_else(|| Trouble::Unknown {
+        .ok_or_else(|| LabTrouble::Unknown {
             wanted: device.unwrap_or("leaf").to_owned(),
             known: lab.devices().join(", "),
         })?;
@@ -90,7 +90,7 @@ impl<'a> Scene<'a> {
 
     /// What makes a fault. What is run at one place is one line, so that an agent does not undo the
     /// first half before the second.
-    pub(super) fn steps(&self, fault: Fault) -> Result<Vec<Step>, Trouble> {
+    pub(super) fn steps(&self, fault: Fault) -> Result<Vec<Step>, LabTrouble> {
         let mut lines: Vec<Step> = Vec::new();
         for step in self.single_steps(fault)? {
             match (lines.last_mut(), step) {
@@ -105,7 +105,7 @@ impl<'a> Scene<'a> {
         Ok(lines)
     }
 
-    fn single_steps(&self, fault: Fault) -> Result<Vec<Step>, Trouble> {
+    fn single_steps(&self, fault: Fault) -> Result<Vec<Step>, LabTrouble> {
         let uplink = |state: &str| self.run(format!("ip link set {} {state}", self.uplink));
         Ok(match fault {
             Fault::SecondNeighbor => vec![self.bgp(&[
@@ -129,7 +129,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Those that need somebody who works there.
-    fn on_tenant(&self, fault: Fault) -> Result<Vec<Step>, Trouble> {
+    fn on_tenant(&self, fault: Fault) -> Result<Vec<Step>, LabTrouble> {
         let (one, _) = self.victim.ok_or_else(|| self.nobody("a workload"))?;
         let (tenant, job) = self.nets(one)?;
         let (vrf, port, address) = (&tenant.vrf, &one.port, one.address);
@@ -191,7 +191,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Those that let two meet.
-    fn between_two(&self, fault: Fault, one: &Workload) -> Result<Vec<Step>, Trouble> {
+    fn between_two(&self, fault: Fault, one: &Workload) -> Result<Vec<Step>, LabTrouble> {
         let here = self.lab.workloads().iter().filter(|other| other.device == one.device);
         let brother = here
             .clone()
@@ -254,7 +254,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    fn nets(&self, one: &Workload) -> Result<(&'a TenantNet, &'a JobNet), Trouble> {
+    fn nets(&self, one: &Workload) -> Result<(&'a TenantNet, &'a JobNet), LabTrouble> {
         let plan = self.lab.plan();
         let nets = plan.tenants.get(&one.job.tenant).zip(plan.jobs.get(&one.job));
         nets.ok_or_else(|| self.nobody("the job of a workload"))
@@ -276,9 +276,9 @@ impl<'a> Scene<'a> {
         }
     }
 
-    fn nobody(&self, what: &str) -> Trouble {
+    fn nobody(&self, what: &str) -> LabTrouble {
         let known = format!("nobody who fits at {}", self.device);
-        Trouble::Unknown { wanted: what.to_owned(), known }
+        LabTrouble::Unknown { wanted: what.to_owned(), known }
     }
 
     fn run(&self, line: String) -> Step {
@@ -321,7 +321,7 @@ fn detach(port: &str, within: &str) -> String {
 }
 
 impl Step {
-    pub(super) fn take(&self, lab: &Lab) -> Result<(), Trouble> {
+    pub(super) fn take(&self, lab: &Lab) -> Result<(), LabTrouble> {
         match self {
             Self::Run { at, line } => lab.run_in(at, || run(line))?,
             Self::Tell { device, daemon, lines } => {
@@ -340,8 +340,8 @@ impl Step {
     }
 }
 
-fn restart(lab: &Lab, folder: &Folder, device: &str) -> Result<(), Trouble> {
-    let holder = lab.holder(device).ok_or(Trouble::Gone)?;
+fn restart(lab: &Lab, folder: &Folder, device: &str) -> Result<(), LabTrouble> {
+    let holder = lab.holder(device).ok_or(LabTrouble::Gone)?;
     namespace::beside(holder.id, || {
         frr::start(folder, device, "zebra")?;
         let silent = || (!frr::takes_routes(folder, device)).then(|| format!("zebra of {device}"));
@@ -351,8 +351,8 @@ fn restart(lab: &Lab, folder: &Folder, device: &str) -> Result<(), Trouble> {
 }
 
 /// Runs one line. A shell takes it apart, because a person would type it into one.
-fn run(line: &str) -> Result<(), Trouble> {
-    let failed = |said: String| Trouble::Failed { program: line.to_owned(), said };
+fn run(line: &str) -> Result<(), LabTrouble> {
+    let failed = |said: String| LabTrouble::Failed { program: line.to_owned(), said };
     let output = Command::new("sh").args(["-c", line]).output();
     let output = output.map_err(|error| failed(error.to_string()))?;
     match output.status.success() {

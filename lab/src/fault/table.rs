@@ -9,15 +9,16 @@ use model::{Generation, Port};
 use nix::net::if_::if_nameindex;
 use wire::Tables;
 
-use crate::{Trouble, namespace};
+use crate::{LabTrouble, namespace};
 
 const PLACE: &str = "/sys/fs/bpf/bulkhead";
 const VRFS: &str = "/run/netns";
 
 /// Puts the table that is in force again, with one line changed, or added if there is none to
 /// change. To be called inside of the device.
-pub(super) fn edit(from: &str, to: &str) -> Result<(), Trouble> {
-    let failed = |said: String| Trouble::Failed { program: "the packet program".to_owned(), said };
+pub(super) fn edit(from: &str, to: &str) -> Result<(), LabTrouble> {
+    let failed =
+        |said: String| LabTrouble::Failed { program: "the packet program".to_owned(), said };
     let fault = |error: filter::Fault| failed(error.to_string());
     let mut kernel = Kernel::open(Path::new(PLACE)).map_err(fault)?;
     let held = kernel.held().map_err(fault)?;

@@ -11,7 +11,7 @@ use nix::sys::socket::{
     connect, recv, sendto, socket,
 };
 
-use super::{Family, Way};
+use super::{Family, ProbeWay};
 use crate::workload::Workload;
 
 /// What is heard on a socket.
@@ -52,14 +52,14 @@ impl Workload {
 
 impl Booth {
     /// Opens it in the namespace of this thread.
-    pub(super) fn open(address: IpAddr, ways: &[Way]) -> io::Result<Self> {
+    pub(super) fn open(address: IpAddr, ways: &[ProbeWay]) -> io::Result<Self> {
         let mut ears = vec![Ear::Echo(raw(address)?), Ear::Answer(datagram(address, 0)?)];
         for way in ways {
             match way {
-                Way::Icmp => {}
-                Way::Udp(port) => ears.push(Ear::Datagram(datagram(address, *port)?)),
-                Way::Roce => ears.push(Ear::Roce(datagram(address, ROCE_PORT)?)),
-                Way::Tcp(port) => {
+                ProbeWay::Icmp => {}
+                ProbeWay::Udp(port) => ears.push(Ear::Datagram(datagram(address, *port)?)),
+                ProbeWay::Roce => ears.push(Ear::Roce(datagram(address, ROCE_PORT)?)),
+                ProbeWay::Tcp(port) => {
                     let listener = TcpListener::bind(SocketAddr::new(address, *port))?;
                     listener.set_nonblocking(true)?;
                     ears.push(Ear::Listener(listener));
@@ -82,11 +82,11 @@ impl Ear {
 }
 
 /// Where datagrams of a way go.
-pub(super) const fn port(way: Way) -> u16 {
+pub(super) const fn port(way: ProbeWay) -> u16 {
     match way {
-        Way::Icmp => 0,
-        Way::Tcp(port) | Way::Udp(port) => port,
-        Way::Roce => ROCE_PORT,
+        ProbeWay::Icmp => 0,
+        ProbeWay::Tcp(port) | ProbeWay::Udp(port) => port,
+        ProbeWay::Roce => ROCE_PORT,
     }
 }
 

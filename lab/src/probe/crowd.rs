@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agent::{Family, Way};
+use agent::{Family, ProbeWay};
 use model::{JobName, Service};
 use plan::Plan;
 
@@ -70,8 +70,9 @@ impl Crowd {
         /// Nobody agreed on this one.
         const CONTROL: u16 = 4000;
         let control = self.free_port(CONTROL);
-        let mut ways = vec![Way::Icmp, Way::Tcp(control), Way::Udp(control), Way::Roce];
-        ways.extend(self.services().into_iter().map(Way::of));
+        let mut ways =
+            vec![ProbeWay::Icmp, ProbeWay::Tcp(control), ProbeWay::Udp(control), ProbeWay::Roce];
+        ways.extend(self.services().into_iter().map(ProbeWay::of));
         let some = self.some(of_a_job.unwrap_or(usize::MAX));
         let mut probes = Vec::new();
         for from in &some {
@@ -108,7 +109,7 @@ impl Crowd {
 
     /// Whether one may ask another this way: all of one job may, and those whose jobs both agreed
     /// on the service.
-    pub(crate) fn may_meet(&self, from: &Workload, to: &Workload, way: Way) -> bool {
+    pub(crate) fn may_meet(&self, from: &Workload, to: &Workload, way: ProbeWay) -> bool {
         let mut consents = self.plan.consents.get(&from.job).into_iter().flatten();
         from.job == to.job
             || way.service().is_some_and(|service| {

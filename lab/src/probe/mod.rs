@@ -6,11 +6,11 @@ mod packet;
 mod pump;
 mod through;
 
-use agent::{Dropped, Family, Way};
+use agent::{Dropped, Family, ProbeWay};
 use model::Name;
 use serde::{Deserialize, Serialize};
 
-use crate::Trouble;
+use crate::LabTrouble;
 use crate::lab::Lab;
 
 pub use crowd::Crowd;
@@ -23,7 +23,7 @@ pub struct Probe {
     /// Who is meant.
     pub to: String,
     /// What is sent.
-    pub way: Way,
+    pub way: ProbeWay,
     /// In which protocol.
     pub family: Family,
     /// Whether it must arrive and be answered; it must not arrive otherwise.
@@ -107,7 +107,7 @@ impl Lab {
     ///
     /// # Errors
     /// If a workload is not known or its namespace is gone.
-    pub fn probe(&self, probes: &[Probe]) -> Result<Vec<Seen>, Trouble> {
+    pub fn probe(&self, probes: &[Probe]) -> Result<Vec<Seen>, LabTrouble> {
         pump::ask(self, probes)
     }
 
@@ -116,7 +116,7 @@ impl Lab {
     ///
     /// # Errors
     /// If an agent takes no part.
-    pub fn explain(&self, seen: &mut [Seen]) -> Result<(), Trouble> {
+    pub fn explain(&self, seen: &mut [Seen]) -> Result<(), LabTrouble> {
         let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
         let handle = runtime.handle().clone();
         let agents = agent::Agents::open(&self.authority(), handle).map_err(failed)?;
@@ -131,7 +131,7 @@ impl Lab {
     }
 }
 
-fn failed(error: impl std::error::Error) -> Trouble {
+fn failed(error: impl std::error::Error) -> LabTrouble {
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-    Trouble::Failed { program: "the agents".to_owned(), said: format!("{error}{cause}") }
+    LabTrouble::Failed { program: "the agents".to_owned(), said: format!("{error}{cause}") }
 }

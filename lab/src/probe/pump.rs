@@ -11,10 +11,10 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::booth::{Booth, Ear, begin, port, send_echo, take};
 use super::packet::{TOKEN_LEN, Token, echo, read_echo, read_roce, roce};
-use super::{Family, Probe, Seen, Way};
+use super::{Family, Probe, ProbeWay, Seen};
 use crate::lab::Lab;
 use crate::workload::Workload;
-use crate::{Trouble, namespace};
+use crate::{LabTrouble, namespace};
 
 /// How long a forbidden probe is waited for.
 const FORBIDDEN: Duration = Duration::from_millis(1000);
@@ -29,12 +29,12 @@ const BURST: usize = 32;
 const WAVE: usize = 4000;
 
 /// Asks all probes, in waves that the limit of open files allows.
-pub(super) fn ask(lab: &Lab, probes: &[Probe]) -> Result<Vec<Seen>, Trouble> {
+pub(super) fn ask(lab: &Lab, probes: &[Probe]) -> Result<Vec<Seen>, LabTrouble> {
     let wave = allow_files();
     let mut seen = Vec::with_capacity(probes.len());
     let mut rest = probes;
     while !rest.is_empty() {
-        let is_tcp = |probe: &Probe| matches!(probe.way, Way::Tcp(_));
+        let is_tcp = |probe: &Probe| matches!(probe.way, ProbeWay::Tcp(_));
         let mut connections = 0;
         let fits = rest.iter().take_while(|probe| {
             connections += usize::from(is_tcp(probe));
@@ -71,11 +71,11 @@ struct Pump<'a> {
 }
 
 impl<'a> Pump<'a> {
-    fn open(lab: &'a Lab, probes: &'a [Probe]) -> Result<Self, Trouble> {
+    fn open(lab: &'a Lab, probes: &'a [Probe]) -> Result<Self, LabTrouble> {
         let workloads = lab.workloads().iter().map(|one| one.name.as_str());
         let workloads = workloads.enumerate().map(|(place, name)| (name, place)).collect();
         let poll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
-            .map_err(Trouble::kernel("wait for answers"))?;
+            .map_err(LabTrouble::kernel("wait for answers"))?;
         let seen = probes.iter().map(Seen::nothing).collect();
         // Packets of an earlier run that are still on their way are not ours.
         let run = std::process::id() ^ nonce();
@@ -85,9 +85,9 @@ impl<'a> Pump<'a> {
         Ok(pump)
     }
 
-    fn open_booths(&mut self) -> Result<(), Trouble> {
-        let ways: BTreeSet<Way> = self.probes.iter().map(|probe| probe.way).collect();
-        let ways: Vec<Way> = ways.into_iter().collect();
+    fn open_booths(&mut self) -> Result<(), LabTrouble> {
+        let ways: BTreeSet<ProbeWay> = self.probes.iter().map(|probe| probe.way).collect();
+        let ways: Vec<ProbeWay> = ways.into_iter().collect();
         let named = self.probes.iter().flat_map(|probe| [&probe.from, &probe.to]);
         let named: BTreeSet<usize> =
             named.map(|name| self.place(name)).collect::<Result<_, _>>()?;
@@ -105,7 +105,7 @@ impl<'a> Pump<'a> {
         Ok(())
     }
 
-    fn run(mut self) -> Result<Vec<Seen>, Trouble> {
+    fn run(mut self) -> Result<Vec<Seen>, LabTrouble> {
         let begin = Instant::now();
         let mut asked = Instant::now();
         self.ask_all(true)?;
@@ -125,13 +125,13 @@ impl<'a> Pump<'a> {
     }
 
     /// Asks everything that was not answered. Connections ask again by themselves.
-    fn ask_all(&mut self, first: bool) -> Result<(), Trouble> {
+    fn ask_all(&mut self, first: bool) -> Result<(), LabTrouble> {
         if first {
             self.begin_connections()?;
         }
         for number in 0..self.probes.len() {
             let probe = &self.probes[number];
-            if self.seen[number].answered || matches!(probe.way, Way::Tcp(_)) {
+            if self.seen[number].answered || matches!(probe.way, ProbeWay::Tcp(_)) {
                 continue;
             }
             // A datagram that cannot even be sent does not arrive, and that is what is asked.
@@ -143,10 +143,10 @@ impl<'a> Pump<'a> {
         Ok(())
     }
 
-    fn begin_connections(&mut self) -> Result<(), Trouble> {
+    fn begin_connections(&mut self) -> Result<(), LabTrouble> {
         let mut of: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         for (number, probe) in (0_u32..).zip(self.probes) {
-            if matches!(probe.way, Way::Tcp(_)) {
+            if matches!(probe.way, ProbeWay::Tcp(_)) {
                 of.entry(self.place(&probe.from)?).or_default().push(number);
             }
         }
@@ -190,13 +190,13 @@ impl<'a> Pump<'a> {
         let token = Token { run: self.run, answers: false, probe: number as u32 };
         let ear = |at: usize| self.ears.get(booth + at).and_then(Option::as_ref);
         match (probe.way, ear(0), ear(1)) {
-            (Way::Icmp, Some((_, Ear::Echo(socket))), _) => {
+            (ProbeWay::Icmp, Some((_, Ear::Echo(socket))), _) => {
                 send_echo(socket, to.ip(), &echo(probe.family == Family::V6, token))
             }
-            (Way::Udp(_), _, Some((_, Ear::Answer(socket)))) => {
+            (ProbeWay::Udp(_), _, Some((_, Ear::Answer(socket)))) => {
                 socket.send_to(&token.bytes(), to).map(drop)
             }
-            (Way::Roce, _, Some((_, Ear::Answer(socket)))) => {
+            (ProbeWay::Roce, _, Some((_, Ear::Answer(socket)))) => {
                 socket.send_to(&roce(token), to).map(drop)
             }
             _ => Ok(()),
@@ -204,13 +204,13 @@ impl<'a> Pump<'a> {
     }
 
     /// Hears what there is to hear, and waits at most so long for it.
-    fn hear(&mut self, at_most: Duration) -> Result<(), Trouble> {
+    fn hear(&mut self, at_most: Duration) -> Result<(), LabTrouble> {
         let mut events = [EpollEvent::empty(); 256];
         let timeout = EpollTimeout::try_from(at_most).unwrap_or(EpollTimeout::ZERO);
         let count = match self.poll.wait(&mut events, timeout) {
             Ok(count) => count,
             Err(nix::Error::EINTR) => 0,
-            Err(error) => return Err(Trouble::kernel("wait for answers")(error)),
+            Err(error) => return Err(LabTrouble::kernel("wait for answers")(error)),
         };
         for event in &events[..count] {
             let at = event.data() as usize;
@@ -241,7 +241,7 @@ impl<'a> Pump<'a> {
             }
             Ear::Roce(socket) => {
                 self.hear_datagrams(place, &socket, read_roce, |token, to| {
-                    let to = SocketAddr::new(to.ip(), port(Way::Roce));
+                    let to = SocketAddr::new(to.ip(), port(ProbeWay::Roce));
                     let _ = socket.send_to(&roce(token.answer()), to);
                 });
                 Some(Ear::Roce(socket))
@@ -357,20 +357,20 @@ impl<'a> Pump<'a> {
         })
     }
 
-    fn add(&mut self, place: usize, ear: Ear, flags: EpollFlags) -> Result<(), Trouble> {
+    fn add(&mut self, place: usize, ear: Ear, flags: EpollFlags) -> Result<(), LabTrouble> {
         let event = EpollEvent::new(flags, self.ears.len() as u64);
-        self.poll.add(ear.fd(), event).map_err(Trouble::kernel("listen for answers"))?;
+        self.poll.add(ear.fd(), event).map_err(LabTrouble::kernel("listen for answers"))?;
         self.ears.push(Some((place, ear)));
         Ok(())
     }
 
-    fn target(&self, probe: &Probe) -> Result<SocketAddr, Trouble> {
+    fn target(&self, probe: &Probe) -> Result<SocketAddr, LabTrouble> {
         let to = &self.lab.workloads()[self.place(&probe.to)?];
         Ok(SocketAddr::new(to.address_in(probe.family), port(probe.way)))
     }
 
-    fn place(&self, name: &str) -> Result<usize, Trouble> {
-        self.workloads.get(name).copied().ok_or_else(|| Trouble::Unknown {
+    fn place(&self, name: &str) -> Result<usize, LabTrouble> {
+        self.workloads.get(name).copied().ok_or_else(|| LabTrouble::Unknown {
             wanted: name.to_owned(),
             known: self.workloads.keys().copied().collect::<Vec<_>>().join(", "),
         })
@@ -380,11 +380,11 @@ impl<'a> Pump<'a> {
         &self,
         workload: &Workload,
         work: impl FnOnce() -> io::Result<T> + Send,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, LabTrouble> {
         let path = self.lab.namespace_of(&workload.name)?;
         let doing = || format!("open sockets in {}", workload.name);
         namespace::within(&path, || {
-            work().map_err(|source| Trouble::Kernel { doing: doing(), source })
+            work().map_err(|source| LabTrouble::Kernel { doing: doing(), source })
         })
     }
 }

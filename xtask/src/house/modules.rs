@@ -1,19 +1,11 @@
 //! Every module says what it is about, and every public type has a name of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
 
 use super::repository::{SourceFile, Violation, assert_none, files, sentences};
 use super::source::{code, tokens, without_tests};
-
-/// Names that two public types have today. The list only shrinks: take out what is mended, and put
-/// nothing in.
-const DOUBLES: [&str; 26] = [
-    "Entry", "Ground", "Left", "Node", "Part", "Permit", "Place", "Put", "Record", "Refusal",
-    "Report", "Request", "Row", "Said", "Seat", "Seen", "Service", "State", "Step", "Talk",
-    "Terms", "Trial", "Trouble", "Way", "Wish", "Written",
-];
 
 /// A module begins with what it is about, in a line of `//!`.
 fn without_opening(source: &SourceFile) -> Option<Violation> {
@@ -23,18 +15,17 @@ fn without_opening(source: &SourceFile) -> Option<Violation> {
 }
 
 /// Every public type that has the name of another one, at the second and all after it.
-fn doubles(sources: &[SourceFile], known: &BTreeSet<&str>) -> Vec<Violation> {
+fn doubles(sources: &[SourceFile]) -> Vec<Violation> {
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     let mut found = Vec::new();
     for source in sources {
         for (line, name) in public_types(&source.text) {
             let here = format!("{}:{line}", source.path);
             match first.get(&name) {
-                Some(there) if !known.contains(name.as_str()) => {
+                Some(there) => {
                     let what = format!("`{name}` is also in {there}: a public name exists once");
                     found.push(source.violation(line, what));
                 }
-                Some(_) => {}
                 None => drop(first.insert(name, here)),
             }
         }
@@ -76,10 +67,9 @@ fn every_module_says_what_it_is_about() {
 
 #[test]
 fn a_public_type_name_exists_once() {
-    let known = DOUBLES.into_iter().collect();
     let mut sources = sources();
     sources.retain(|source| !source.path.contains("/tests"));
-    assert_none(&doubles(&sources, &known));
+    assert_none(&doubles(&sources));
 }
 
 fn check(sources: &[(&str, &str)], expected: Expect) {
@@ -88,7 +78,7 @@ fn check(sources: &[(&str, &str)], expected: Expect) {
         .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() });
     let sources: Vec<SourceFile> = sources.collect();
     let mut violations: Vec<Violation> = sources.iter().filter_map(without_opening).collect();
-    violations.extend(doubles(&sources, &BTreeSet::from(["Known"])));
+    violations.extend(doubles(&sources));
     expected.assert_eq(&sentences(&violations));
 }
 
@@ -96,10 +86,10 @@ fn check(sources: &[(&str, &str)], expected: Expect) {
 fn a_module_that_says_nothing_and_a_name_that_is_taken_are_named() {
     check(
         &[
-            ("a/src/lib.rs", "//! One.\npub struct Place;\npub enum Known {}\nstruct Own;\n"),
+            ("a/src/lib.rs", "//! One.\npub struct Place;\nstruct Own;\n"),
             (
                 "b/src/x.rs",
-                "//!\npub trait Place {}\npub struct Known;\npub(crate) struct Own;\nmod inner { \
+                "//!\npub trait Place {}\npub(crate) struct Own;\nmod inner { \
                  pub struct Place; }\n",
             ),
             ("c/src/y.rs", "use b::Place;\n#[cfg(test)]\nmod tests { pub struct Place; }\n"),

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use filter::bench::{Bound, Part, Report, Row, Wish};
+use filter::bench::{BenchPart, BenchReport, BenchRow, BenchWish, Bound};
 use serde::Serialize;
 
 use super::{Output, put_stop};
@@ -93,16 +93,16 @@ impl Bench {
         Ok(if broken { Ended::Found } else { Ended::Done })
     }
 
-    fn wish(&self) -> Wish {
+    fn wish(&self) -> BenchWish {
         let parts = match self.parts.as_slice() {
-            [] => Part::ALL.to_vec(),
-            some => some.iter().copied().map(Part::from).collect(),
+            [] => BenchPart::ALL.to_vec(),
+            some => some.iter().copied().map(BenchPart::from).collect(),
         };
-        Wish { parts, full: self.full }
+        BenchWish { parts, full: self.full }
     }
 }
 
-impl From<PartName> for Part {
+impl From<PartName> for BenchPart {
     fn from(name: PartName) -> Self {
         match name {
             PartName::Cost => Self::Cost,
@@ -114,13 +114,13 @@ impl From<PartName> for Part {
 }
 
 impl Answer {
-    fn of(report: &Report) -> Self {
+    fn of(report: &BenchReport) -> Self {
         Self { release: RELEASE, rows: report.rows.iter().map(RowView::of).collect() }
     }
 }
 
 impl RowView {
-    fn of(row: &Row) -> Self {
+    fn of(row: &BenchRow) -> Self {
         let (at_most, at_least) = match row.bound {
             Some(Bound::AtMost(bound)) => (Some(bound), None),
             Some(Bound::AtLeast(bound)) => (None, Some(bound)),

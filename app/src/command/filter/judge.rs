@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use filter::pcap::{Captured, Reader};
-use filter::{Compiled, Fault, Limits, PutError, Said, Trial};
+use filter::{Compiled, Fault, Limits, PutError, TrialFilter, TrialVerdict};
 use model::{Generation, Port};
 use serde::Serialize;
 use wire::{Arrival, Hook, Reason, Tables, Verdict};
@@ -144,13 +144,13 @@ impl Judge {
 /// The reference and, if it may be asked, the kernel.
 struct Court<'a> {
     tables: Tables<'a>,
-    trial: Option<Trial>,
+    trial: Option<TrialFilter>,
 }
 
 impl<'a> Court<'a> {
     fn new(compiled: &'a Compiled) -> Result<Self, Stop> {
         let size = (compiled.bytes.len() as u32).next_power_of_two().max(1 << 20);
-        let trial = match Trial::new(Path::new("/sys/fs/bpf"), size) {
+        let trial = match TrialFilter::new(Path::new("/sys/fs/bpf"), size) {
             Ok(mut trial) => {
                 trial.put_bytes(&compiled.bytes)?;
                 Some(trial)
@@ -183,22 +183,22 @@ fn interface(port: Port) -> u32 {
 }
 
 /// The kernel also limits rates, and does not run on frames that no link could carry.
-fn agree(ours: Verdict, theirs: Said) -> bool {
+fn agree(ours: Verdict, theirs: TrialVerdict) -> bool {
     match theirs {
-        Said::Verdict(theirs) if theirs.reason == Reason::Rate => ours.reason.passes(),
-        Said::Verdict(theirs) => ours == theirs,
-        Said::TwoVoices(_) => false,
-        Said::Nothing => true,
+        TrialVerdict::Verdict(theirs) if theirs.reason == Reason::Rate => ours.reason.passes(),
+        TrialVerdict::Verdict(theirs) => ours == theirs,
+        TrialVerdict::TwoVoices(_) => false,
+        TrialVerdict::Nothing => true,
     }
 }
 
-fn said(said: Said) -> String {
+fn said(said: TrialVerdict) -> String {
     match said {
-        Said::Verdict(verdict) => {
+        TrialVerdict::Verdict(verdict) => {
             format!("{} {} > {}", verdict.reason, verdict.source, verdict.destination)
         }
-        Said::TwoVoices(code) => format!("two voices ({code})"),
-        Said::Nothing => "not asked".into(),
+        TrialVerdict::TwoVoices(code) => format!("two voices ({code})"),
+        TrialVerdict::Nothing => "not asked".into(),
     }
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use filter::{Kernel, interface_name};
 use model::{JobName, Rate};
 use serde::Serialize;
-use wire::{Seat, Tables};
+use wire::{PortSeat, Tables};
 
 use super::load::held;
 use super::names::{Known, Share};
@@ -198,13 +198,13 @@ impl PolicyView {
 
 /// The jobs behind the ports of this device.
 fn jobs(tables: Tables<'_>, names: &Known) -> Vec<JobView> {
-    let mut by_job: BTreeMap<(u32, u16), Vec<Seat>> = BTreeMap::new();
+    let mut by_job: BTreeMap<(u32, u16), Vec<PortSeat>> = BTreeMap::new();
     for index in 0..tables.ports().unwrap_or(0) {
         if let Ok(seat) = tables.port(index) {
             by_job.entry((seat.space, seat.tag)).or_default().push(seat);
         }
     }
-    let view = |((space, tag), seats): ((u32, u16), Vec<Seat>)| {
+    let view = |((space, tag), seats): ((u32, u16), Vec<PortSeat>)| {
         let space = tables.space(space).ok()?;
         let rate = |bps: u64| (bps > 0).then(|| Rate { bps }.to_string());
         let ports = seats.iter().map(|seat| PortView {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use lab::{Crowd, Family, Probe, Seen, Way};
+use lab::{Crowd, Family, Probe, ProbeWay, Seen};
 
 use super::answer::write_reasons;
 use crate::words::{BAD, DIM, GOOD, NAME, PLAIN, Table, aside, cell, painted, plural};
@@ -12,17 +12,17 @@ use crate::words::{BAD, DIM, GOOD, NAME, PLAIN, Table, aside, cell, painted, plu
 pub(super) type Letters<'a> = BTreeMap<(&'a str, &'a str), char>;
 
 /// The probes in a few parts, so that one sees something move.
-pub(super) fn parts(probes: &[Probe]) -> Vec<(Family, Vec<Way>)> {
-    let mut ways: BTreeMap<(Family, u8), BTreeSet<Way>> = BTreeMap::new();
+pub(super) fn parts(probes: &[Probe]) -> Vec<(Family, Vec<ProbeWay>)> {
+    let mut ways: BTreeMap<(Family, u8), BTreeSet<ProbeWay>> = BTreeMap::new();
     for probe in probes {
-        let kind = u8::from(matches!(probe.way, Way::Tcp(_)));
+        let kind = u8::from(matches!(probe.way, ProbeWay::Tcp(_)));
         ways.entry((probe.family, kind)).or_default().insert(probe.way);
     }
     ways.into_iter().map(|((family, _), ways)| (family, ways.into_iter().collect())).collect()
 }
 
 /// Says how one part went.
-pub(super) fn tell(family: Family, ways: &[Way], seen: &[Seen]) {
+pub(super) fn tell(family: Family, ways: &[ProbeWay], seen: &[Seen]) {
     let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
     let wrong = seen.iter().filter(|seen| !seen.is_right()).count();
     let (colour, word) = if wrong == 0 { (GOOD, "✓") } else { (BAD, "✗") };
@@ -118,7 +118,7 @@ impl<'a> Cell<'a> {
     }
 
     fn said(&self, letters: &Letters<'_>) -> (anstyle::Style, String) {
-        let ways: BTreeSet<Way> = self.passed.iter().map(|seen| seen.probe.way).collect();
+        let ways: BTreeSet<ProbeWay> = self.passed.iter().map(|seen| seen.probe.way).collect();
         let ways: Vec<String> = ways.iter().map(ToString::to_string).collect();
         let text = match self.passed.len() {
             0 => self.why(letters),

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::ground::Ground;
 use super::people::TenantKey;
-use crate::refusal::{Amount, Refusal};
+use crate::refusal::{Amount, PlanRefusal};
 
 /// The largest gang.
 pub const MOST_GPUS: u32 = 16_384;
@@ -62,17 +62,17 @@ impl Ground {
     ///
     /// # Errors
     /// If it names what does not exist, or asks for what no place could give.
-    pub fn ask(&self, job: &Job) -> Result<Ask, Refusal> {
+    pub fn ask(&self, job: &Job) -> Result<Ask, PlanRefusal> {
         let name = &job.name;
         let Some(tenant) = self.people.key(&name.tenant) else {
-            return Err(Refusal::TenantUnknown { job: name.clone() });
+            return Err(PlanRefusal::TenantUnknown { job: name.clone() });
         };
         let size = match &job.want {
             &Want::Gpus(gpus) if gpus > 0 => Size::Gpus(gpus),
             Want::Slices { profile, count } if *count > 0 => {
                 Size::Slices { profile: profile.clone(), count: *count }
             }
-            _ => return Err(Refusal::NothingAsked { job: name.clone() }),
+            _ => return Err(PlanRefusal::NothingAsked { job: name.clone() }),
         };
         let mut ask = Ask {
             job: name.clone(),
@@ -89,7 +89,7 @@ impl Ground {
         };
         if ask.gpus() > MOST_GPUS {
             let wanted = ask.gpus();
-            return Err(Refusal::TooLarge { job: name.clone(), wanted, most: MOST_GPUS });
+            return Err(PlanRefusal::TooLarge { job: name.clone(), wanted, most: MOST_GPUS });
         }
         let lawful = self.people.at(tenant).said.pools.iter().copied();
         ask.pools = lawful.filter(|&pool| self.suits_terms(&ask, pool)).collect();
@@ -126,11 +126,11 @@ impl Ground {
         self.map.geometries[model.index()].as_ref()?.profile(profile)
     }
 
-    pub(crate) fn pod_named(&self, job: &JobName, name: &Name) -> Result<PodId, Refusal> {
+    pub(crate) fn pod_named(&self, job: &JobName, name: &Name) -> Result<PodId, PlanRefusal> {
         let pods = self.map.fleet.pods.iter();
         let found = pods.zip((0..).map(PodId)).find(|(pod, _)| pod.name == *name);
         found
             .map(|(_, id)| id)
-            .ok_or_else(|| Refusal::PodUnknown { job: job.clone(), pod: name.clone() })
+            .ok_or_else(|| PlanRefusal::PodUnknown { job: job.clone(), pod: name.clone() })
     }
 }

@@ -7,7 +7,7 @@ use model::{Capacity, Generation, Health, JobName, Name, NodeId};
 
 use super::ground::{Ground, Stance};
 use super::people::{TenantKey, class_index};
-use super::spot::{Part, Spot, Stretch};
+use super::spot::{Spot, SpotPart, Stretch};
 
 /// A change of the books. Their sum is the ground.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -118,12 +118,12 @@ pub enum Wrong {
     #[error("job {job} would bring a tenant above its quota")]
     OverQuota { job: JobName },
     #[error("job {job} is {state}, so it cannot become {wanted}")]
-    OutOfOrder { job: JobName, state: State, wanted: State },
+    OutOfOrder { job: JobName, state: GangState, wanted: GangState },
 }
 
 /// How far a gang is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum State {
+pub enum GangState {
     /// Its place is its own; nothing runs there yet.
     Reserved,
     /// It may run.
@@ -136,7 +136,7 @@ pub enum State {
     Free,
 }
 
-impl std::fmt::Display for State {
+impl std::fmt::Display for GangState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::Reserved => "reserved",
@@ -159,7 +159,7 @@ pub struct Gang {
     /// Which part of the quota it uses.
     pub capacity: Capacity,
     /// How far it is.
-    pub state: State,
+    pub state: GangState,
     /// How many GPUs it counts for.
     pub gpus: u32,
     /// What it holds.
@@ -170,7 +170,7 @@ impl Gang {
     /// Whether its GPUs count against the quota.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        self.state <= State::Active
+        self.state <= GangState::Active
     }
 }
 
@@ -275,7 +275,7 @@ impl Gangs {
         }
     }
 
-    fn set_state(&mut self, id: GangId, state: State) {
+    fn set_state(&mut self, id: GangId, state: GangState) {
         if let Some(gang) = self.list.get_mut(id.index()).and_then(Option::as_mut) {
             let (was_live, gpus) = (gang.is_live(), u64::from(gang.gpus));
             gang.state = state;
@@ -322,10 +322,10 @@ impl Ground {
             Entry::Reserved { job, generation, capacity, spot } => {
                 self.reserve(job, *generation, *capacity, spot)
             }
-            Entry::Activated { job, generation } => self.step(job, *generation, State::Active),
-            Entry::Draining { job, generation } => self.step(job, *generation, State::Draining),
-            Entry::Fenced { job, generation } => self.step(job, *generation, State::Sanitising),
-            Entry::Freed { job, generation } => self.step(job, *generation, State::Free),
+            Entry::Activated { job, generation } => self.step(job, *generation, GangState::Active),
+            Entry::Draining { job, generation } => self.step(job, *generation, GangState::Draining),
+            Entry::Fenced { job, generation } => self.step(job, *generation, GangState::Sanitising),
+            Entry::Freed { job, generation } => self.step(job, *generation, GangState::Free),
             &Entry::NodeLost { node } => Ok(self.lose(node)),
             &Entry::NodeFound { node } => Ok(self.regain(node)),
             &Entry::NodeHealth { node, health } => Ok(self.set_health(node, health)),
@@ -375,7 +375,7 @@ impl Ground {
             generation,
             tenant,
             capacity,
-            state: State::Reserved,
+            state: GangState::Reserved,
             gpus,
             spot: spot.clone(),
         });
@@ -430,7 +430,7 @@ impl Ground {
         &mut self,
         job: &JobName,
         generation: Generation,
-        wanted: State,
+        wanted: GangState,
     ) -> Result<Entered, Wrong> {
         let held = self.people.key(&job.tenant).and_then(|tenant| {
             let id = self.gangs.at_generation(tenant, job, generation)?;
@@ -443,12 +443,13 @@ impl Ground {
         let (capacity, gpus) = (gang.capacity, gang.gpus);
         match (state, wanted) {
             _ if state == wanted => return Ok(Entered::Already),
-            (State::Sanitising, State::Free) => drop(self.drop_gang(id)),
-            (State::Reserved | State::Active, State::Draining) => {
+            (GangState::Sanitising, GangState::Free) => drop(self.drop_gang(id)),
+            (GangState::Reserved | GangState::Active, GangState::Draining) => {
                 self.gangs.set_state(id, wanted);
                 self.people.count(tenant, capacity, gpus, false);
             }
-            (State::Reserved, State::Active) | (State::Draining, State::Sanitising) => {
+            (GangState::Reserved, GangState::Active)
+            | (GangState::Draining, GangState::Sanitising) => {
                 self.gangs.set_state(id, wanted);
             }
             _ => return Err(Wrong::OutOfOrder { job: job.clone(), state, wanted }),
@@ -498,7 +499,7 @@ impl Ground {
 
     fn may_hold_part(
         &self,
-        part: &Part,
+        part: &SpotPart,
         tenant: TenantKey,
         job: impl Fn() -> JobName,
     ) -> Result<(), Wrong> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Grade, Name, NodeId, TenantName};
 use serde::Serialize;
 
-use super::book::State;
+use super::book::GangState;
 use super::ground::{Ground, Stance};
 use super::people::TenantKey;
 
@@ -134,7 +134,7 @@ impl Ground {
 
     /// GPUs that are held only by gangs that end.
     fn resting_on(&self, node: NodeId) -> u64 {
-        let rests = |id| self.gangs.at(id).is_some_and(|gang| gang.state > State::Active);
+        let rests = |id| self.gangs.at(id).is_some_and(|gang| gang.state > GangState::Active);
         if let Some(gang) = self.wholes[node.index()] {
             return if rests(gang) { self.map.shape_of(node).all() } else { 0 };
         }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use model::{Capacity, Generation, Grade, JobName, NicRef, NodeId, TenantName};
 
-use super::book::{Gang, GangId, State};
+use super::book::{Gang, GangId, GangState};
 use super::ground::Ground;
 use super::people::TenantKey;
-use super::spot::{Part, Spot, Stretch};
+use super::spot::{Spot, SpotPart, Stretch};
 
 /// What the planner puts on the ground: interfaces with all GPUs behind them.
 pub(crate) struct Holding<'a> {
@@ -33,10 +33,10 @@ impl Turn {
         }
     }
 
-    const fn state(self) -> State {
+    const fn state(self) -> GangState {
         match self {
-            Self::Living => State::Active,
-            Self::Resting(_) => State::Draining,
+            Self::Living => GangState::Active,
+            Self::Resting(_) => GangState::Draining,
         }
     }
 }
@@ -109,7 +109,7 @@ impl Ground {
             let bit = 1_u64 << on.bit;
             let is_empty = self.blocks[on.block as usize] & bit != 0;
             if !is_empty || gpus != self.map.shape_of(node).all() {
-                spot.parts.push(Part { node, gpus });
+                spot.parts.push(SpotPart { node, gpus });
                 continue;
             }
             match spot.stretches.iter_mut().rev().find(|stretch| stretch.block == on.block) {

@@ -9,7 +9,7 @@ use super::ground::Ground;
 use super::map::Map;
 use super::spot::Spot;
 use crate::number::Numbers;
-use crate::refusal::Refusal;
+use crate::refusal::PlanRefusal;
 
 /// InfiniBand partition keys have 15 bits; zero is invalid and the last is the default partition
 /// that everybody is in (InfiniBand specification, volume 1, 10.9.1.1).
@@ -130,7 +130,7 @@ impl Ground {
     ///
     /// # Errors
     /// If all are held.
-    pub(crate) fn fresh_keys(&self, job: &JobName, spot: &Spot) -> Result<FabricKeys, Refusal> {
+    pub(crate) fn fresh_keys(&self, job: &JobName, spot: &Spot) -> Result<FabricKeys, PlanRefusal> {
         self.fresh(job, domains(&self.map, spot))
     }
 
@@ -139,7 +139,7 @@ impl Ground {
         &self,
         job: &JobName,
         nics: &[NicRef],
-    ) -> Result<FabricKeys, Refusal> {
+    ) -> Result<FabricKeys, PlanRefusal> {
         self.fresh(job, domains_of(&self.map, nics))
     }
 
@@ -147,10 +147,10 @@ impl Ground {
         &self,
         job: &JobName,
         domains: impl Iterator<Item = u32> + Clone,
-    ) -> Result<FabricKeys, Refusal> {
+    ) -> Result<FabricKeys, PlanRefusal> {
         let Some(pkey) = self.keys.pkeys.lowest_free(&PKEYS) else {
             let limit = PKEYS.len() as u32;
-            return Err(Refusal::PkeysExhausted { job: job.clone(), limit });
+            return Err(PlanRefusal::PkeysExhausted { job: job.clone(), limit });
         };
         let pkey = Some(pkey);
         if domains.clone().next().is_none() {
@@ -159,7 +159,7 @@ impl Ground {
         let channel = self.keys.channels.lowest_free(domains);
         if channel.is_none() {
             let limit = CHANNELS.len() as u32;
-            return Err(Refusal::ChannelsExhausted { job: job.clone(), limit });
+            return Err(PlanRefusal::ChannelsExhausted { job: job.clone(), limit });
         }
         Ok(FabricKeys { pkey, channel })
     }

@@ -8,11 +8,11 @@ use super::buckets::Buckets;
 use super::map::bits;
 use super::seek::{Cost, Here, IN_A_BLOCK, ON_A_PARTED_NODE, Seek};
 use super::shape::Shape;
-use super::spot::{Part, Stretch};
+use super::spot::{SpotPart, Stretch};
 
 /// Some GPUs of a node, and what taking them costs.
 pub(crate) struct FoundPart {
-    pub(crate) part: Part,
+    pub(crate) part: SpotPart,
     pub(crate) cost: Cost,
 }
 
@@ -95,7 +95,7 @@ impl Seek<'_> {
         let free = self.ground.nodes[node.index()].free_in_parts();
         let gpus = shape.best(free, size)?;
         let cost = (ON_A_PARTED_NODE, free.count_ones() - size);
-        Some(FoundPart { part: Part { node, gpus }, cost })
+        Some(FoundPart { part: SpotPart { node, gpus }, cost })
     }
 
     /// Breaks up an empty node below the fullest leaf that has one.
@@ -118,11 +118,16 @@ impl Seek<'_> {
         let (leaf, node) =
             self.first_leaf(here, 1..u32::MAX, |leaf| Some((leaf, in_leaf(leaf)?)))?;
         let cost = (IN_A_BLOCK, self.ground.leaves[leaf as usize] * shape.gpus() - size);
-        Some(FoundPart { part: Part { node, gpus }, cost })
+        Some(FoundPart { part: SpotPart { node, gpus }, cost })
     }
 
     /// Some GPUs of one node of these blocks beside the nodes that are taken.
-    pub(crate) fn rest_in(&self, blocks: Range<u32>, size: u32, taken: &[Stretch]) -> Option<Part> {
+    pub(crate) fn rest_in(
+        &self,
+        blocks: Range<u32>,
+        size: u32,
+        taken: &[Stretch],
+    ) -> Option<SpotPart> {
         let map = &self.ground.map;
         let nodes = blocks.clone().flat_map(|block| &map.blocks[block as usize].nodes).copied();
         let parted = nodes
@@ -135,7 +140,7 @@ impl Seek<'_> {
         let mut empty = blocks.flat_map(|block| map.nodes_in(block, self.eligible(block)));
         let node = empty.find(|&node| !self.is_taken(node, taken))?;
         let shape = map.shape_of(node);
-        Some(Part { node, gpus: shape.best(shape.all(), size)? })
+        Some(SpotPart { node, gpus: shape.best(shape.all(), size)? })
     }
 
     /// Whether a node is usable, not empty, and open to the tenant.

@@ -10,8 +10,8 @@ use super::map::{Pool, lowest};
 use super::part::FoundPart;
 use super::people::{Person, TenantKey};
 use super::shape::Shape;
-use super::spot::{Part, Spot, Stretch};
-use crate::refusal::Refusal;
+use super::spot::{Spot, SpotPart, Stretch};
+use crate::refusal::PlanRefusal;
 
 impl Ground {
     /// The best place for a gang, all or nothing: a partly used node before an empty one, the
@@ -19,7 +19,7 @@ impl Ground {
     ///
     /// # Errors
     /// If there is none: the constraint that binds, and what comes nearest.
-    pub fn seek(&self, ask: &Ask) -> Result<Spot, Refusal> {
+    pub fn seek(&self, ask: &Ask) -> Result<Spot, PlanRefusal> {
         let mut spot = match &ask.size {
             &Size::Gpus(gpus) => {
                 self.within_quota(&ask.job, ask.tenant, ask.capacity, gpus)?;
@@ -33,7 +33,7 @@ impl Ground {
 
     /// How many GPUs are cut for slices is known only with the place, so that one pool may be
     /// within the quota where another is not.
-    fn seek_slices(&self, ask: &Ask, profile: &str, count: u32) -> Result<Spot, Refusal> {
+    fn seek_slices(&self, ask: &Ask, profile: &str, count: u32) -> Result<Spot, PlanRefusal> {
         let within =
             |spot: &Spot| self.within_quota(&ask.job, ask.tenant, ask.capacity, self.count(spot));
         let seek = Seek::new(self, ask);
@@ -83,7 +83,7 @@ struct Found {
 /// Where a gang that is not spread could go. What exactly it takes there is decided for the best
 /// place only.
 enum Place {
-    Part(Part),
+    Part(SpotPart),
     Blocks(Range<u32>, Need),
 }
 

@@ -12,7 +12,7 @@ pub struct Spot {
     /// Whole nodes.
     pub stretches: Vec<Stretch>,
     /// Some GPUs of a node, with the interfaces and IOMMU groups that go with them.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SpotPart>,
     /// Slices of GPUs.
     pub slices: Vec<SliceAt>,
     /// The numbers that keep it apart on the fabrics of GPUs.
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Stretch {
 
 /// Some GPUs of one node: module `g + 1` is bit `g`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Part {
+pub struct SpotPart {
     /// The node.
     pub node: NodeId,
     /// Its GPUs. None are an interface that no GPU uses.

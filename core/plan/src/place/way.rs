@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use model::{Capacity, Generation, JobName, Preempts};
 
 use super::ask::Ask;
-use super::book::{Gang, GangId, State};
+use super::book::{Gang, GangId, GangState};
 use super::ground::Ground;
 use super::people::TenantKey;
 use super::spot::Spot;
-use crate::refusal::Refusal;
+use crate::refusal::PlanRefusal;
 
 /// A place for a gang, and whom it costs theirs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -64,7 +64,7 @@ impl Ground {
     ///
     /// # Errors
     /// If it does not fit even then, or may stop nobody.
-    pub fn preempt(&self, ask: &Ask) -> Result<Preemption, Refusal> {
+    pub fn preempt(&self, ask: &Ask) -> Result<Preemption, PlanRefusal> {
         let refusal = match self.seek(ask) {
             Ok(spot) => return Ok(Preemption { spot, victims: Vec::new() }),
             Err(refusal) => refusal,
@@ -93,7 +93,7 @@ impl Ground {
     ///
     /// # Errors
     /// If no moves are found: why it does not fit as things are.
-    pub fn defrag(&self, ask: &Ask, asks: &BTreeMap<JobName, Ask>) -> Result<Defrag, Refusal> {
+    pub fn defrag(&self, ask: &Ask, asks: &BTreeMap<JobName, Ask>) -> Result<Defrag, PlanRefusal> {
         let refusal = match self.seek(ask) {
             Ok(spot) => return Ok(Defrag { moves: Vec::new(), spot }),
             Err(refusal) => refusal,
@@ -197,7 +197,7 @@ impl Ground {
             generation: Generation::default(),
             tenant: ask.tenant,
             capacity: ask.capacity,
-            state: State::Reserved,
+            state: GangState::Reserved,
             gpus: self.count(spot),
             spot: spot.clone(),
         }

@@ -12,7 +12,7 @@ use super::people::{TenantKey, shortfall};
 use super::quota::OverQuota;
 use super::seek::Seek;
 use super::spot::Spot;
-use crate::refusal::{Binding, Refusal};
+use crate::refusal::{Binding, PlanRefusal};
 
 /// How an answer came about: what was left after each constraint, and the best place at each
 /// level.
@@ -25,7 +25,7 @@ pub struct Explained {
     /// The best place at each level, narrowest first.
     pub levels: Vec<Tried>,
     /// The answer.
-    pub answer: Result<Spot, Refusal>,
+    pub answer: Result<Spot, PlanRefusal>,
 }
 
 /// What a constraint left.
@@ -139,14 +139,14 @@ impl Ground {
     }
 
     /// Why there is no place: the constraint that binds in the best pod, with an offender.
-    pub(crate) fn why_not(&self, ask: &Ask) -> Refusal {
+    pub(crate) fn why_not(&self, ask: &Ask) -> PlanRefusal {
         if self.map.pools.is_empty() {
-            return Refusal::FleetEmpty { job: ask.job.clone() };
+            return PlanRefusal::FleetEmpty { job: ask.job.clone() };
         }
         let funnels = self.funnels(ask);
         let wanted = u64::from(self.least(ask));
         let Some((pool, funnel)) = best_pool(&funnels, wanted) else {
-            return Refusal::FleetEmpty { job: ask.job.clone() };
+            return PlanRefusal::FleetEmpty { job: ask.job.clone() };
         };
         let bound = Constraint::ALL.into_iter().zip(funnel).find(|(_, left)| **left < wanted);
         match bound {
@@ -154,7 +154,7 @@ impl Ground {
             Some((Constraint::Fleet, &gpus)) => self.beyond_pods(ask, *pool, gpus),
             Some((Constraint::Jurisdiction, _)) => self.unlawful(ask, *pool),
             Some((Constraint::Site, _)) => match ask.site {
-                Some(site) => Refusal::SiteAbsent { job: ask.job.clone(), site },
+                Some(site) => PlanRefusal::SiteAbsent { job: ask.job.clone(), site },
                 None => self.scattered(ask, *pool),
             },
             Some((Constraint::Product, _)) => self.no_product(ask),
@@ -176,7 +176,7 @@ impl Ground {
         tenant: TenantKey,
         capacity: Capacity,
         asked: u32,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), PlanRefusal> {
         let Some(over) = self.over_quota(tenant, capacity, asked) else {
             return Ok(());
         };
@@ -184,12 +184,12 @@ impl Ground {
         let name = |key: TenantKey| self.people.at(key).said.name.clone();
         Err(match over {
             OverQuota::Total { tenant, left } => {
-                Refusal::OverQuota { job, tenant: name(tenant), asked, left }
+                PlanRefusal::OverQuota { job, tenant: name(tenant), asked, left }
             }
             OverQuota::Class { tenant, left } => {
-                Refusal::OverClassQuota { job, tenant: name(tenant), capacity, asked, left }
+                PlanRefusal::OverClassQuota { job, tenant: name(tenant), capacity, asked, left }
             }
-            OverQuota::Kept { left, kept } => Refusal::KeptForOthers { job, asked, left, kept },
+            OverQuota::Kept { left, kept } => PlanRefusal::KeptForOthers { job, asked, left, kept },
         })
     }
 
@@ -298,7 +298,7 @@ impl Ground {
     }
 
     /// Enough is left, but not together: what comes nearest at the level that is required.
-    fn scattered(&self, ask: &Ask, pool: u32) -> Refusal {
+    fn scattered(&self, ask: &Ask, pool: u32) -> PlanRefusal {
         if let Size::Gpus(gpus) = ask.size
             && let Some(refusal) = self.unsplittable(ask, gpus)
         {
@@ -310,7 +310,7 @@ impl Ground {
             Some(tried) => (tried.best, tried.room),
             None => (self.pod_name(pool), 0),
         };
-        Refusal::Scattered {
+        PlanRefusal::Scattered {
             job: ask.job.clone(),
             wanted: ask.amount(),
             within: ask.within,
@@ -319,8 +319,8 @@ impl Ground {
         }
     }
 
-    fn beyond_pods(&self, ask: &Ask, pool: u32, gpus: u64) -> Refusal {
-        Refusal::BeyondPods {
+    fn beyond_pods(&self, ask: &Ask, pool: u32, gpus: u64) -> PlanRefusal {
+        PlanRefusal::BeyondPods {
             job: ask.job.clone(),
             wanted: ask.amount(),
             largest: self.pod_name(pool),
@@ -328,12 +328,12 @@ impl Ground {
         }
     }
 
-    fn fragmented(&self, ask: &Ask, pool: u32, free: u64, fitting: u64) -> Refusal {
+    fn fragmented(&self, ask: &Ask, pool: u32, free: u64, fitting: u64) -> PlanRefusal {
         let unsplittable = match ask.size {
             Size::Gpus(gpus) => self.unsplittable(ask, gpus),
             Size::Slices { .. } => None,
         };
-        unsplittable.unwrap_or_else(|| Refusal::Fragmented {
+        unsplittable.unwrap_or_else(|| PlanRefusal::Fragmented {
             job: ask.job.clone(),
             wanted: ask.amount(),
             best: self.pod_name(pool),
@@ -347,7 +347,7 @@ impl Ground {
     }
 
     /// No board can be divided so, or no segment fits.
-    fn unsplittable(&self, ask: &Ask, gpus: u32) -> Option<Refusal> {
+    fn unsplittable(&self, ask: &Ask, gpus: u32) -> Option<PlanRefusal> {
         let segment = ask.segment.unwrap_or(1);
         let mut sizes = Vec::new();
         let mut domain = 0;
@@ -375,10 +375,10 @@ impl Ground {
         let job = ask.job.clone();
         match ask.segment {
             Some(segment) if domain > 0 => {
-                Some(Refusal::SegmentUnfit { job, wanted: gpus, segment, domain })
+                Some(PlanRefusal::SegmentUnfit { job, wanted: gpus, segment, domain })
             }
             _ if sizes.is_empty() => None,
-            _ => Some(Refusal::Unsplittable { job, wanted: gpus, sizes }),
+            _ => Some(PlanRefusal::Unsplittable { job, wanted: gpus, sizes }),
         }
     }
 
@@ -426,10 +426,10 @@ impl Ground {
         keep(3, in_pool, &fleet.pods[at.pod.index()].name);
     }
 
-    fn unlawful(&self, ask: &Ask, pool: u32) -> Refusal {
+    fn unlawful(&self, ask: &Ask, pool: u32) -> PlanRefusal {
         let pod = &self.map.fleet.pods[self.map.pools[pool as usize].pod.index()];
         let site = &self.map.fleet.sites[pod.site.index()];
-        Refusal::JurisdictionForbids {
+        PlanRefusal::JurisdictionForbids {
             job: ask.job.clone(),
             site: site.name.clone(),
             jurisdiction: site.jurisdiction.clone(),
@@ -437,7 +437,7 @@ impl Ground {
         }
     }
 
-    fn no_product(&self, ask: &Ask) -> Refusal {
+    fn no_product(&self, ask: &Ask) -> PlanRefusal {
         let job = ask.job.clone();
         let models = self.map.fleet.node_models.iter();
         let mut known: Vec<_> = models.map(|model| model.gpu.product.clone()).collect();
@@ -445,7 +445,7 @@ impl Ground {
         known.dedup();
         match (&ask.size, &ask.product) {
             (Size::Gpus(_), Some(product)) => {
-                Refusal::ProductAbsent { job, product: product.clone(), known }
+                PlanRefusal::ProductAbsent { job, product: product.clone(), known }
             }
             (Size::Slices { profile, .. }, _) => {
                 let lawful = self.people.at(ask.tenant).said.pools.iter().copied();
@@ -457,14 +457,14 @@ impl Ground {
                 known.sort_unstable();
                 known.dedup();
                 let known = known.into_iter().map(Into::into).collect();
-                Refusal::ProfileAbsent { job, profile: profile.clone(), known }
+                PlanRefusal::ProfileAbsent { job, profile: profile.clone(), known }
             }
-            (Size::Gpus(_), None) => Refusal::FleetEmpty { job },
+            (Size::Gpus(_), None) => PlanRefusal::FleetEmpty { job },
         }
     }
 
-    fn bound(&self, ask: &Ask, pool: u32, constraint: Constraint, left: u64) -> Refusal {
-        Refusal::Bound {
+    fn bound(&self, ask: &Ask, pool: u32, constraint: Constraint, left: u64) -> PlanRefusal {
+        PlanRefusal::Bound {
             job: ask.job.clone(),
             wanted: ask.amount(),
             best: self.pod_name(pool),

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::{Ledger, Record};
+use crate::{Choice, Ledger};
 
 /// Two jobs of two tenants that meet, and one that rests.
 const SOUND: &str = r#"
@@ -17,13 +17,13 @@ const SOUND: &str = r#"
 {"job-freed":{"job":{"tenant":"acme","name":"r"}}}
 "#;
 
-fn record(line: &str) -> Record {
+fn record(line: &str) -> Choice {
     serde_json::from_str(line).unwrap()
 }
 
 /// Adds each line to a ledger that holds the sound records, and tells why it is refused.
 fn check(lines: &[&str], told: Expect) {
-    let sound: Vec<Record> = SOUND.trim().lines().map(record).collect();
+    let sound: Vec<Choice> = SOUND.trim().lines().map(record).collect();
     let ledger = Ledger::replay(&sound).unwrap();
     let refused = lines.iter().map(|line| {
         let mut after = ledger.clone();
@@ -173,7 +173,7 @@ fn a_record_nobody_knows_is_an_error() {
     ];
     let told: String = lines
         .iter()
-        .map(|line| format!("{}\n", serde_json::from_str::<Record>(line).unwrap_err()))
+        .map(|line| format!("{}\n", serde_json::from_str::<Choice>(line).unwrap_err()))
         .collect();
     expect![[r#"
         unknown variant `forgotten`, expected one of `planned`, `tenant-leased`, `tenant-freed`, `job-leased`, `job-classed`, `job-freed`, `tenant-restored`, `job-restored`, `consent-opened`, `consent-ended`, `scrubbed`, `seen` at line 1 column 12

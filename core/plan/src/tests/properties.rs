@@ -9,7 +9,7 @@ use model::{
 use proptest::prelude::*;
 
 use super::world::{World, job, scrubbed};
-use crate::{Lease, Ledger, Plan, Planner, Record, Resting};
+use crate::{Choice, Lease, Ledger, Plan, Planner, Resting};
 
 /// One thing that can happen.
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct Walk {
     world: World,
     planner: Planner,
-    written: Vec<Record>,
+    written: Vec<Choice>,
 }
 
 impl Walk {
@@ -126,7 +126,7 @@ impl Walk {
             }
             Step::Scrub => {
                 for (node, job) in ready_to_scrub(self.planner.ledger()) {
-                    let Record::Scrubbed { evidence, .. } = scrubbed(&node, &job, &["hbm", "nic"])
+                    let Choice::Scrubbed { evidence, .. } = scrubbed(&node, &job, &["hbm", "nic"])
                     else {
                         unreachable!()
                     };
@@ -165,7 +165,7 @@ impl Walk {
         Some(planner.as_ref().map_or(&self.planner.plan, Planner::plan).clone())
     }
 
-    fn all_written(&self) -> Vec<Record> {
+    fn all_written(&self) -> Vec<Choice> {
         let open = self.planner.records.iter();
         self.written.iter().chain(open).cloned().collect()
     }
@@ -243,14 +243,14 @@ struct PastNumber {
 }
 
 /// Walks the records and holds every lease against every earlier one.
-fn nothing_is_reused_before_it_was_seen_gone(records: &[Record]) -> Result<(), TestCaseError> {
+fn nothing_is_reused_before_it_was_seen_gone(records: &[Choice]) -> Result<(), TestCaseError> {
     let mut past: Vec<Past> = Vec::new();
     let mut numbers: Vec<PastNumber> = Vec::new();
     let mut generation = Generation(0);
     for (at, record) in records.iter().enumerate() {
         let seen = |device: &Name, since: (usize, Generation)| {
             records[since.0..at].iter().any(|record| {
-                matches!(record, Record::Seen { device: seen, generation }
+                matches!(record, Choice::Seen { device: seen, generation }
                     if seen == device && *generation >= since.1)
             })
         };
@@ -263,8 +263,8 @@ fn nothing_is_reused_before_it_was_seen_gone(records: &[Record]) -> Result<(), T
         };
         let gone = |one: &Past| fenced(one) && is_scrubbed(one, &past, &records[..at]);
         match record {
-            Record::Planned { generation: next } => generation = *next,
-            Record::TenantLeased { tenant, number } => {
+            Choice::Planned { generation: next } => generation = *next,
+            Choice::TenantLeased { tenant, number } => {
                 for earlier in numbers.iter().filter(|one| one.number == *number) {
                     let freed = earlier.freed;
                     prop_assert!(freed.is_some(), "number {number} is held twice");
@@ -281,11 +281,11 @@ fn nothing_is_reused_before_it_was_seen_gone(records: &[Record]) -> Result<(), T
                     freed: None,
                 });
             }
-            Record::TenantFreed { tenant } => {
+            Choice::TenantFreed { tenant } => {
                 let held = numbers.iter_mut().rev().find(|one| one.tenant == *tenant);
                 held.unwrap().freed = Some(at);
             }
-            Record::JobLeased { job, lease } => {
+            Choice::JobLeased { job, lease } => {
                 for earlier in past.iter().filter(|earlier| !gone(earlier)) {
                     apart(earlier, job, lease)?;
                 }
@@ -297,26 +297,26 @@ fn nothing_is_reused_before_it_was_seen_gone(records: &[Record]) -> Result<(), T
                     met: Vec::new(),
                 });
             }
-            Record::JobFreed { job } => {
+            Choice::JobFreed { job } => {
                 let live = past.iter_mut().rev().find(|one| one.job == *job).unwrap();
                 prop_assert!(live.freed.is_none(), "{job} was freed twice");
                 live.freed = Some((at, generation));
             }
-            Record::ConsentOpened { client, provider, service }
-            | Record::ConsentEnded { client, provider, service } => {
+            Choice::ConsentOpened { client, provider, service }
+            | Choice::ConsentEnded { client, provider, service } => {
                 let consent = Consent {
                     client: client.clone(),
                     provider: provider.clone(),
                     service: *service,
                 };
-                let opens = matches!(record, Record::ConsentOpened { .. });
+                let opens = matches!(record, Choice::ConsentOpened { .. });
                 let ended = (!opens).then_some((at, generation));
                 note_meeting(&mut past, &consent, opens, ended);
             }
-            Record::TenantRestored { .. } | Record::JobRestored { .. } => {
+            Choice::TenantRestored { .. } | Choice::JobRestored { .. } => {
                 unreachable!("a planner goes on and never back")
             }
-            Record::JobClassed { .. } | Record::Seen { .. } | Record::Scrubbed { .. } => {}
+            Choice::JobClassed { .. } | Choice::Seen { .. } | Choice::Scrubbed { .. } => {}
         }
     }
     Ok(())
@@ -324,13 +324,13 @@ fn nothing_is_reused_before_it_was_seen_gone(records: &[Record]) -> Result<(), T
 
 /// Whether every node of a lease was scrubbed since it was freed, or the same job took all back
 /// that it had there.
-fn is_scrubbed(one: &Past, past: &[Past], records: &[Record]) -> bool {
+fn is_scrubbed(one: &Past, past: &[Past], records: &[Choice]) -> bool {
     let Some((freed, _)) = one.freed else {
         return false;
     };
     one.lease.seats.iter().all(|seat| {
         let scrubbed = records[freed..].iter().any(|record| {
-            matches!(record, Record::Scrubbed { node, job, .. }
+            matches!(record, Choice::Scrubbed { node, job, .. }
                 if *node == seat.node && *job == one.job)
         });
         let there = one.lease.seats.iter().filter(|other| other.node == seat.node);
@@ -447,7 +447,7 @@ proptest! {
 
     #[test]
     fn the_same_trace_gives_the_same_records(steps in proptest::collection::vec(step(), 1..40)) {
-        let walked = || -> Result<Vec<Record>, TestCaseError> {
+        let walked = || -> Result<Vec<Choice>, TestCaseError> {
             let mut walk = Walk::new();
             for step in &steps {
                 walk.step(step)?;
@@ -507,7 +507,7 @@ proptest! {
         let mut ledger = walk.planner.ledger().clone();
         let written = walk.all_written();
         let twice = &written[from % written.len()];
-        if let Record::Planned { .. } | Record::JobLeased { .. } | Record::TenantLeased { .. } = twice
+        if let Choice::Planned { .. } | Choice::JobLeased { .. } | Choice::TenantLeased { .. } = twice
             && is_live(&ledger, twice)
         {
             prop_assert!(ledger.apply(twice).is_err());
@@ -516,10 +516,10 @@ proptest! {
     }
 }
 
-fn is_live(ledger: &Ledger, record: &Record) -> bool {
+fn is_live(ledger: &Ledger, record: &Choice) -> bool {
     match record {
-        Record::JobLeased { job, .. } => ledger.jobs().contains_key(job),
-        Record::TenantLeased { tenant, .. } => ledger.tenants().contains_key(tenant),
+        Choice::JobLeased { job, .. } => ledger.jobs().contains_key(job),
+        Choice::TenantLeased { tenant, .. } => ledger.tenants().contains_key(tenant),
         _ => true,
     }
 }

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use super::world::{World, job};
-use crate::Refusal;
+use crate::PlanRefusal;
 
 fn check(story: &str, told: Expect) {
     let mut world = World::new();
@@ -470,7 +470,7 @@ fn a_job_is_admitted_once_and_released_once() {
     .assert_eq(&told.concat());
 }
 
-fn told(refusal: &Refusal) -> String {
+fn told(refusal: &PlanRefusal) -> String {
     let (code, remedy) = (refusal.code(), refusal.remedy());
     format!("{code}: {refusal}\n  remedy: {remedy}\n")
 }

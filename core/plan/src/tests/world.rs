@@ -15,14 +15,14 @@ use model::{
 use wire::Mac;
 
 use crate::number::Bounds;
-use crate::{Ledger, Planner, Record, Refusal, diff, view};
+use crate::{Choice, Ledger, PlanRefusal, Planner, diff, view};
 
 /// Everything a story can change.
 pub(super) struct World {
     pub(super) intent: Intent,
     pub(super) bounds: Bounds,
     pub(super) ledger: Ledger,
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<Choice>,
     pub(super) told: String,
 }
 
@@ -275,19 +275,19 @@ impl World {
 
     fn seen(&mut self, device: &str, generation: u64) {
         let record =
-            Record::Seen { device: device.parse().unwrap(), generation: Generation(generation) };
+            Choice::Seen { device: device.parse().unwrap(), generation: Generation(generation) };
         self.write_down(record);
     }
 
-    pub(super) fn write_down(&mut self, record: Record) {
+    pub(super) fn write_down(&mut self, record: Choice) {
         // What is written must be what is read.
         let line = serde_json::to_string(&record).unwrap();
-        assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), record);
+        assert_eq!(serde_json::from_str::<Choice>(&line).unwrap(), record);
         self.ledger.apply(&record).unwrap();
         self.records.push(record);
     }
 
-    pub(super) fn planner(&self) -> Result<Planner, Vec<Refusal>> {
+    pub(super) fn planner(&self) -> Result<Planner, Vec<PlanRefusal>> {
         Planner::within(self.bounds.clone(), &self.intent, &self.ledger)
     }
 
@@ -330,7 +330,7 @@ impl World {
 }
 
 /// That these memories of a node were scrubbed after a job.
-pub(super) fn scrubbed(node: &Name, job: &model::JobName, memories: &[&str]) -> Record {
+pub(super) fn scrubbed(node: &Name, job: &model::JobName, memories: &[&str]) -> Choice {
     let evidence = memories.iter().map(|memory| Evidence {
         memory: memory.parse().unwrap(),
         method: "overwritten".into(),
@@ -338,7 +338,7 @@ pub(super) fn scrubbed(node: &Name, job: &model::JobName, memories: &[&str]) -> 
         by: node.clone(),
         at: "2026-11-16T09:00:00Z".into(),
     });
-    Record::Scrubbed { node: node.clone(), job: job.clone(), evidence: evidence.collect() }
+    Choice::Scrubbed { node: node.clone(), job: job.clone(), evidence: evidence.collect() }
 }
 
 fn name(text: &str) -> Name {

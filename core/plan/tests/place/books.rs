@@ -8,7 +8,7 @@ use model::{
     ApartLevel, Capacity, Generation, Grade, Health, JobName, Name, NodeId, NodeModel, Tenant,
     TenantName, mig_profiles,
 };
-use plan::place::{Entered, Entry, Ground, SliceAt, Spot, State};
+use plan::place::{Entered, Entry, GangState, Ground, SliceAt, Spot};
 
 use crate::world::World;
 
@@ -26,7 +26,7 @@ pub(crate) struct Books {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Held {
     pub(crate) capacity: Capacity,
-    pub(crate) state: State,
+    pub(crate) state: GangState,
     pub(crate) spot: Spot,
     /// The whole GPUs of the spot.
     pub(crate) gpus: Vec<(NodeId, u64)>,
@@ -46,7 +46,7 @@ pub(crate) type Broken = String;
 impl Held {
     pub(crate) fn new(ground: &Ground, capacity: Capacity, spot: &Spot) -> Self {
         let gpus = ground.gpus(spot).collect();
-        Self { capacity, state: State::Reserved, spot: spot.clone(), gpus }
+        Self { capacity, state: GangState::Reserved, spot: spot.clone(), gpus }
     }
 
     pub(crate) fn slices(&self) -> &[SliceAt] {
@@ -71,7 +71,7 @@ impl Held {
     }
 
     pub(crate) fn is_live(&self) -> bool {
-        matches!(self.state, State::Reserved | State::Active)
+        matches!(self.state, GangState::Reserved | GangState::Active)
     }
 }
 
@@ -88,10 +88,10 @@ impl Books {
     pub(crate) fn write(&mut self, entry: &Entry) -> Option<Entered> {
         match entry {
             Entry::Reserved { .. } => None,
-            Entry::Activated { job, generation } => self.step(job, *generation, State::Active),
-            Entry::Draining { job, generation } => self.step(job, *generation, State::Draining),
-            Entry::Fenced { job, generation } => self.step(job, *generation, State::Sanitising),
-            Entry::Freed { job, generation } => self.step(job, *generation, State::Free),
+            Entry::Activated { job, generation } => self.step(job, *generation, GangState::Active),
+            Entry::Draining { job, generation } => self.step(job, *generation, GangState::Draining),
+            Entry::Fenced { job, generation } => self.step(job, *generation, GangState::Sanitising),
+            Entry::Freed { job, generation } => self.step(job, *generation, GangState::Free),
             &Entry::NodeLost { node } => {
                 let held = self.held(node);
                 self.know(node, |known| {
@@ -116,7 +116,7 @@ impl Books {
         Some(if *known == before { Entered::Already } else { Entered::Done })
     }
 
-    fn step(&mut self, job: &JobName, generation: Generation, to: State) -> Option<Entered> {
+    fn step(&mut self, job: &JobName, generation: Generation, to: GangState) -> Option<Entered> {
         let key = (job.clone(), generation);
         let Some(held) = self.gangs.get_mut(&key) else {
             return Some(Entered::Stale);
@@ -124,15 +124,20 @@ impl Books {
         if held.state == to {
             return Some(Entered::Already);
         }
-        let order =
-            [State::Reserved, State::Active, State::Draining, State::Sanitising, State::Free];
+        let order = [
+            GangState::Reserved,
+            GangState::Active,
+            GangState::Draining,
+            GangState::Sanitising,
+            GangState::Free,
+        ];
         let place = |state| order.iter().position(|one| *one == state);
-        let skips_active = (held.state, to) == (State::Reserved, State::Draining);
+        let skips_active = (held.state, to) == (GangState::Reserved, GangState::Draining);
         if place(to) != place(held.state).map(|at| at + 1) && !skips_active {
             return None;
         }
         held.state = to;
-        if to == State::Free {
+        if to == GangState::Free {
             self.gangs.remove(&key);
         }
         Some(Entered::Done)

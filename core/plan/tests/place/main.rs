@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use model::{Capacity, Generation, Health, Job, JobName, NodeId, Preempts, SiteKind, Terms};
 use model::{TrafficClass, Want, Within};
-use plan::Refusal;
+use plan::PlanRefusal;
 use plan::place::{Entered, Entry, Ground, Spot, Wrong};
 use proptest::collection::vec;
 use proptest::option;
@@ -330,8 +330,8 @@ impl Walk {
                 .map(|ground| ground.ask(&job).and_then(|ask| ground.seek(&ask)));
             ensure(here == again, || format!("{job:?}: {here:?}, and again {again:?}"))?;
             // Of several whom a grade forbids, a refusal names the one with the lower number.
-            let same =
-                here.as_ref().map_err(Refusal::code) == short.as_ref().map_err(Refusal::code);
+            let same = here.as_ref().map_err(PlanRefusal::code)
+                == short.as_ref().map_err(PlanRefusal::code);
             ensure(same, || format!("{job:?}: {here:?}, in short {short:?}"))?;
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::fmt;
 
 use model::{Confidential, Evidence};
 
-use super::{DeviceFile, Direction, Function, Hold, Peer, Report};
+use super::{AttestReport, DeviceFile, Direction, Function, Hold, Peer};
 
 /// What a claim says, in words.
 impl fmt::Display for Hold {
@@ -52,7 +52,7 @@ impl fmt::Display for Hold {
             }
 
             Self::Attested { job, node, report } => {
-                let Report { technology, measurement, by, at, age_s } = &**report;
+                let AttestReport { technology, measurement, by, at, age_s } = &**report;
                 write!(f, "{by} vouches at {at}, {age_s} s ago, that {job} on {node} was ")?;
                 write!(f, "launched with {technology} as {measurement}")
             }

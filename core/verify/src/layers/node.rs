@@ -4,7 +4,7 @@ use model::{
     Component, Confidential, DeviceId, Dialect, Grade, JobName, Name, NodeId, NodeModel,
     PciAddress, Runtime, Share, Trust,
 };
-use read::{DeviceFile, Fact, Function, Hold, Report};
+use read::{AttestReport, DeviceFile, Fact, Function, Hold};
 use smol_str::SmolStr;
 
 use super::found::Findings;
@@ -60,7 +60,7 @@ pub(super) struct JobHere<'a> {
 pub(super) struct Vouched<'a> {
     pub(super) who: Who,
     pub(super) node: &'a Name,
-    pub(super) report: &'a Report,
+    pub(super) report: &'a AttestReport,
     pub(super) at: At,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Dialect, JobName, Memory};
-use read::{Hold, Left};
+use read::{Hold, PastOwner};
 
 use super::finding::bits;
 use super::found::Findings;
@@ -50,7 +50,7 @@ fn add_traces<'a>(
     view: &NodeView<'a>,
     who: Who,
     nic: u16,
-    left: &'a Left,
+    left: &'a PastOwner,
     at: At,
     traces: &mut Traces<'a>,
 ) {
@@ -76,7 +76,7 @@ fn judge_past<'a>(
     who: Who,
     nic: u16,
     found: &mut Findings<'_>,
-) -> Option<(Option<&'a Left>, At)> {
+) -> Option<(Option<&'a PastOwner>, At)> {
     let said = |hold: &'a Hold| match hold {
         Hold::Clean { nics, .. } if nics >> nic & 1 == 1 => Some(None),
         Hold::After { nics, left, .. } if nics >> nic & 1 == 1 => Some(Some(&**left)),
@@ -97,7 +97,7 @@ fn judge_past<'a>(
 }
 
 /// Whether evidence says that a memory behind an interface has nothing left of what was there.
-fn is_scrubbed(view: &NodeView<'_>, who: Who, nic: u16, left: &Left, memory: Memory) -> bool {
+fn is_scrubbed(view: &NodeView<'_>, who: Who, nic: u16, left: &PastOwner, memory: Memory) -> bool {
     view.pasts.iter().any(|(of, hold, _)| {
         matches!(hold, Hold::Scrubbed { nics, cleaned, .. }
             if *of == who

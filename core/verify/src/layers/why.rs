@@ -12,7 +12,7 @@ use super::node::{NodeView, Who};
 use crate::device::At;
 use crate::finding::Said;
 use crate::verifier::Verifier;
-use crate::why::Step;
+use crate::why::LayerStep;
 
 /// The places that a job is in by one layer, and the lines that say so.
 type Places = BTreeMap<LayerPlace, Vec<At>>;
@@ -24,7 +24,7 @@ impl Verifier {
     /// For each layer of the fleet besides the network: in which places each of the two jobs is
     /// there, and whether they are in one together. Empty where a fleet is a network alone.
     #[must_use]
-    pub fn why_layers(&self, one: &JobName, other: &JobName) -> Vec<Step> {
+    pub fn why_layers(&self, one: &JobName, other: &JobName) -> Vec<LayerStep> {
         let mut steps = Vec::new();
         let layers = &self.world.fleet.layers.dialects;
         if !layers.is_empty() {
@@ -46,7 +46,7 @@ impl Verifier {
         steps
     }
 
-    fn why_host(&self, one: &JobName, other: &JobName) -> Step {
+    fn why_host(&self, one: &JobName, other: &JobName) -> LayerStep {
         let (ours, theirs) = (self.nodes_of(one), self.nodes_of(other));
         let common = ours.keys().find(|node| theirs.contains_key(node));
         let [a, b] = [one, other].map(|job| self.trust_of(&job.tenant));
@@ -64,7 +64,7 @@ impl Verifier {
         };
         let node = common.copied();
         let said_by = node.map_or_else(Vec::new, |node| self.both_on(node, one, other));
-        Step { layer: "host", answer, fence, said_by }
+        LayerStep { layer: "host", answer, fence, said_by }
     }
 
     /// The lines that show two jobs on a node.
@@ -80,7 +80,7 @@ impl Verifier {
         layer: Dialect,
         (one, ours): (&JobName, &Places),
         (other, theirs): (&JobName, &Places),
-    ) -> Step {
+    ) -> LayerStep {
         let fleet = &self.world.fleet;
         let common: Vec<&LayerPlace> = ours.keys().filter(|at| theirs.contains_key(at)).collect();
         let shown = |places: Vec<&LayerPlace>| {
@@ -106,7 +106,7 @@ impl Verifier {
             (format!("both are in {}", shown(common.clone())), ats)
         };
         let said_by = self.said_in_order(ats);
-        Step { layer: layer.as_str(), answer, fence: common.is_empty(), said_by }
+        LayerStep { layer: layer.as_str(), answer, fence: common.is_empty(), said_by }
     }
 
     fn said_in_order(&self, ats: impl IntoIterator<Item = At>) -> Vec<Said> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use model::{Attestation, Confidential, Dialect, Measurement, Part, Trust};
-use read::{Hold, Report};
+use read::{AttestReport, Hold};
 use verify::Code;
 
 use crate::rules::town;
@@ -54,7 +54,7 @@ fn read_from_node(world: &mut World, node: &str, dialect: Dialect) {
 fn vouched(report: &str) -> Hold {
     let words: Vec<&str> = report.split(' ').collect();
     let [job, node, technology, measurement, age] = words[..] else { panic!("{report}") };
-    let report = Box::new(Report {
+    let report = Box::new(AttestReport {
         technology: technology.parse().unwrap(),
         measurement: measured(measurement),
         by: "notary".parse().unwrap(),

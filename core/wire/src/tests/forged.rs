@@ -5,7 +5,7 @@ use core::net::IpAddr;
 
 use super::world::*;
 use crate::forge::{ACK, ForgedPacket, at};
-use crate::{Bth, Hook, Service, Spoken, flow};
+use crate::{Bth, FlowTransport, Hook, Spoken, flow};
 
 fn check(packet: ForgedPacket) {
     let bytes = packet.encode();
@@ -64,7 +64,7 @@ fn what_was_asked_for_is_what_is_read() {
     let frame = tunnelled(between(PEER, HERE, ForgedPacket::roce(PEER, HERE, 50000, bth, 16)));
     let seen = flow(Hook::Fabric, &frame);
     let Some(Spoken::Packet(packet)) = seen.spoken else { panic!("no packet in {seen}") };
-    assert_eq!(packet.service, Service::Roce { source: 50000, bth });
+    assert_eq!(packet.service, FlowTransport::Roce { source: 50000, bth });
     assert_eq!((packet.source, packet.destination), (PEER.into(), HERE.into()));
     assert_eq!(seen.vxlan.map(|vxlan| (vxlan.vni, vxlan.tag)), Some((VNI, 1001)));
     assert_eq!(seen.outer.map(|outer| outer.source), Some(FAR.into()));

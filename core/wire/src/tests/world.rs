@@ -9,7 +9,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use expect_test::Expect;
 
 use crate::forge::{ForgedFrame, ForgedPacket};
-use crate::{Arrival, Bth, Hook, MAGIC, Mac, Permit, Tables, flow, ipv6_of, judge, layout};
+use crate::{Arrival, Bth, Hook, MAGIC, Mac, TablePermit, Tables, flow, ipv6_of, judge, layout};
 
 /// This device's tunnel address, and two others'.
 pub(super) const OWN: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 3);
@@ -93,8 +93,8 @@ pub(super) fn policy() -> Vec<u8> {
     block.u32s(PAGES_AT, [PAGE_AT as u32, 0, 0, 0]);
     block.record(PAGE_AT, HERE, 2001, 3, OWN);
     block.record(PAGE_AT, PEER, 2001, 3, FAR);
-    block.permit(Permit { space: 0, client: 1001, provider: 1002, protocol: 6, port: 2049 });
-    block.permit(Permit { space: 0, client: 1001, provider: 1002, protocol: 17, port: 53 });
+    block.permit(TablePermit { space: 0, client: 1001, provider: 1002, protocol: 6, port: 2049 });
+    block.permit(TablePermit { space: 0, client: 1001, provider: 1002, protocol: 17, port: 53 });
     block.0
 }
 
@@ -123,7 +123,7 @@ impl Block {
         self.u32s(at + 4, [vtep.into()]);
     }
 
-    fn permit(&mut self, permit: Permit) {
+    fn permit(&mut self, permit: TablePermit) {
         let bucket = permit.bucket(MASK, 0) as usize * layout::BUCKET;
         let at = (bucket..bucket + layout::BUCKET)
             .map(|place| PERMITS_AT + place * layout::PERMIT)

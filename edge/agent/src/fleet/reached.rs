@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apply::{Devices, Numbered, Offer, Order, Outcome, Receipt, Standing, Terms};
+use apply::{Devices, HoldTerms, Numbered, Offer, Order, Outcome, Receipt, Standing};
 use model::{DeviceId, Dialect, Digest, Timestamp};
 use observe::{Held, Holds, Unreachable};
 
@@ -84,7 +84,7 @@ impl Holds for Reached<'_> {
 
 impl Devices for Reached<'_> {
     /// What is large is named first, and only what a device lacks of it is sent.
-    fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
+    fn hold(&mut self, orders: &[Order], terms: &HoldTerms) -> Vec<Receipt> {
         let offer = |order: &Order| {
             let is_small = order.bytes() <= AT_ONCE_BYTES;
             (order.device(), hold(Offer::of(order, |_| is_small), terms))
@@ -128,7 +128,7 @@ impl Devices for Reached<'_> {
     }
 }
 
-fn hold(offer: Offer, terms: &Terms) -> Request {
+fn hold(offer: Offer, terms: &HoldTerms) -> Request {
     let within = terms.confirm_within.map(|within| within.as_millis());
     Request::Hold {
         offer,

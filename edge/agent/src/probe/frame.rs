@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use filter::Mark;
 use wire::Mac;
 
-use super::{Family, ProbeRequest, Way};
+use super::{Family, ProbeRequest, ProbeWay};
 
 /// Protocol numbers (IANA).
 const ICMP: u8 = 1;
@@ -85,12 +85,12 @@ fn packet6(sender: Sender, ask: &ProbeRequest, mark: Mark, frame: &mut Vec<u8>) 
 /// The transport's header and what it carries, with room for its checksum.
 fn message(ask: &ProbeRequest, mark: Mark) -> (u8, Vec<u8>) {
     let (protocol, mut message) = match (ask.way, ask.family) {
-        (Way::Icmp, Family::V4) => (ICMP, echo([8, 0][usize::from(ask.answers)])),
-        (Way::Icmp, Family::V6) => (ICMP6, echo([128, 129][usize::from(ask.answers)])),
-        (Way::Tcp(port), _) => (TCP, segment(ask, port)),
-        (Way::Udp(port), _) => (UDP, datagram(ask, port, &[])),
+        (ProbeWay::Icmp, Family::V4) => (ICMP, echo([8, 0][usize::from(ask.answers)])),
+        (ProbeWay::Icmp, Family::V6) => (ICMP6, echo([128, 129][usize::from(ask.answers)])),
+        (ProbeWay::Tcp(port), _) => (TCP, segment(ask, port)),
+        (ProbeWay::Udp(port), _) => (UDP, datagram(ask, port, &[])),
         // RDMA answers to the same port that it asks at.
-        (Way::Roce, _) => {
+        (ProbeWay::Roce, _) => {
             (UDP, datagram(&ProbeRequest { answers: false, ..ask.clone() }, ROCE_PORT, &BTH))
         }
     };
@@ -167,13 +167,13 @@ mod tests {
         Sender { mac: Mac([2, 1, 0, 0, 0, 5]), address: Ipv4Addr::new(10, 1, 0, 2), tenant: 17 };
     const MARK: Mark = Mark { run: 7, number: 70_000 };
 
-    fn ask(way: Way, family: Family, answers: bool) -> ProbeRequest {
+    fn ask(way: ProbeWay, family: Family, answers: bool) -> ProbeRequest {
         let (to, via) = (Ipv4Addr::new(10, 1, 0, 9), [2, 0, 0, 0, 0, 1]);
         let port = "swp5".to_owned();
         ProbeRequest { port, to, tenant: 18, via, way, family, answers, asker: 61_000 }
     }
 
-    fn check(ways: &[(Way, bool)], said: Expect) {
+    fn check(ways: &[(ProbeWay, bool)], said: Expect) {
         let mut all = String::new();
         for &(way, answers) in ways {
             for family in [Family::V4, Family::V6] {
@@ -189,14 +189,14 @@ mod tests {
     #[test]
     fn frames_say_what_was_asked_for() {
         let ways = [
-            (Way::Icmp, false),
-            (Way::Icmp, true),
-            (Way::Tcp(2049), false),
-            (Way::Tcp(2049), true),
-            (Way::Udp(53), false),
-            (Way::Udp(53), true),
-            (Way::Roce, false),
-            (Way::Roce, true),
+            (ProbeWay::Icmp, false),
+            (ProbeWay::Icmp, true),
+            (ProbeWay::Tcp(2049), false),
+            (ProbeWay::Tcp(2049), true),
+            (ProbeWay::Udp(53), false),
+            (ProbeWay::Udp(53), true),
+            (ProbeWay::Roce, false),
+            (ProbeWay::Roce, true),
         ];
         check(
             &ways,
@@ -223,13 +223,16 @@ mod tests {
 
     #[test]
     fn the_header_is_sound_and_the_transport_is_not() {
-        for way in [Way::Icmp, Way::Tcp(22), Way::Udp(22), Way::Roce] {
+        for way in [ProbeWay::Icmp, ProbeWay::Tcp(22), ProbeWay::Udp(22), ProbeWay::Roce] {
             let frame = frame(SENDER, &ask(way, Family::V4, false), MARK);
             assert_eq!(checksum(&frame[14..34]), 0, "{way}");
             let (ends, message) = (&frame[26..34], &frame[34..]);
             let [l0, l1] = (message.len() as u16).to_be_bytes();
-            let mut summed =
-                if way == Way::Icmp { vec![] } else { [ends, &[0, frame[23], l0, l1]].concat() };
+            let mut summed = if way == ProbeWay::Icmp {
+                vec![]
+            } else {
+                [ends, &[0, frame[23], l0, l1]].concat()
+            };
             summed.extend(message);
             assert!(!matches!(checksum(&summed), 0 | 0xffff), "{way}: a receiver would take it");
         }
@@ -247,13 +250,16 @@ mod tests {
     #[test]
     fn what_is_no_single_endpoint_is_refused() {
         let to = |to: &str| {
-            refused(&ProbeRequest { to: to.parse().unwrap(), ..ask(Way::Icmp, Family::V4, false) })
+            refused(&ProbeRequest {
+                to: to.parse().unwrap(),
+                ..ask(ProbeWay::Icmp, Family::V4, false)
+            })
         };
         assert_eq!(to("10.1.0.9"), None);
         for special in ["224.0.0.1", "255.255.255.255", "127.0.0.1", "0.0.0.0", "169.254.1.1"] {
             assert!(to(special).is_some(), "{special}");
         }
-        let group = ProbeRequest { via: [0xff; 6], ..ask(Way::Icmp, Family::V4, false) };
+        let group = ProbeRequest { via: [0xff; 6], ..ask(ProbeWay::Icmp, Family::V4, false) };
         assert!(refused(&group).is_some());
     }
 }

@@ -13,7 +13,7 @@ use apply::with_causes;
 use filter::{DropEvent, Ear, Events, Kernel, Mark, Prober};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use observe::{Found, Place, Spaces, run_inside};
-use wire::{Service, Spoken, Tables};
+use wire::{FlowTransport, Spoken, Tables};
 
 use super::frame::{self, Sender};
 use super::{Dropped, Heard, ProbeRequest, Sounded, Sounding};
@@ -308,7 +308,7 @@ fn is_word_about(event: &DropEvent) -> bool {
     let Some(Spoken::Packet(packet)) = wire::flow(event.hook, &event.bytes).spoken else {
         return false;
     };
-    let Service::Icmp { kind, .. } = packet.service else { return false };
+    let FlowTransport::Icmp { kind, .. } = packet.service else { return false };
     match packet.source {
         IpAddr::V4(_) => matches!(kind, 3 | 5 | 11 | 12),
         IpAddr::V6(_) => matches!(kind, 1..=4 | 137),

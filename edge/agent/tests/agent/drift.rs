@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use agent::{Event, News};
-use apply::{Gate, OnDrift, Terms};
+use apply::{Gate, HoldTerms, OnDrift};
 use model::Dialect;
 
 use crate::stage::{Ear, Plans, Stage, TRAIN};
@@ -13,7 +13,7 @@ fn begin(on_drift: OnDrift) -> (Stage, Plans, agent::Agents, Ear) {
     let stage = Stage::new();
     let plans = Plans::of(&[&[TRAIN]]);
     let fleet = stage.fleet();
-    let terms = Terms { on_drift, confirm_within: None };
+    let terms = HoldTerms { on_drift, confirm_within: None };
     assert!(plans.push_on(&fleet, 0, &terms).is_started);
     let ear = Ear::to(&fleet);
     ear.first("leaf-1");
@@ -94,7 +94,7 @@ fn under_quarantine_the_gate_stays_closed_until_the_next_plan() {
     stage.start("leaf-1");
     assert_eq!(stage.status("leaf-1").gate, Gate::Quarantine);
     assert!(!stage.node("leaf-1").is_open());
-    let terms = Terms { on_drift: OnDrift::Quarantine, confirm_within: None };
+    let terms = HoldTerms { on_drift: OnDrift::Quarantine, confirm_within: None };
     assert!(plans.push_on(&fleet, 0, &terms).is_started);
     assert!(stage.node("leaf-1").is_open());
 }

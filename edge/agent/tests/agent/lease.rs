@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use agent::{News, Terms};
+use agent::{AgentTerms, News};
 use apply::Gate;
 
 use crate::stage::{Ear, Plans, Stage, TRAIN, name};
 
-fn short() -> Terms {
-    Terms { lease: Duration::from_millis(1500), ..Terms::default() }
+fn short() -> AgentTerms {
+    AgentTerms { lease: Duration::from_millis(1500), ..AgentTerms::default() }
 }
 
 #[test]

@@ -3,13 +3,13 @@
 use std::fs;
 use std::time::Duration;
 
-use agent::{News, Terms};
+use agent::{AgentTerms, News};
 use apply::Gate;
 use model::{Dialect, Generation};
 
 use crate::stage::{Ear, Plans, Stage, TRAIN};
 
-fn in_force(terms: Terms) -> (Stage, Plans) {
+fn in_force(terms: AgentTerms) -> (Stage, Plans) {
     let stage = Stage::with(terms);
     let plans = Plans::of(&[&[TRAIN]]);
     assert!(plans.push(&stage.fleet(), 0).is_started);
@@ -18,7 +18,7 @@ fn in_force(terms: Terms) -> (Stage, Plans) {
 
 #[test]
 fn the_next_agent_finishes_what_was_begun_and_keeps_the_gate_open() {
-    let (mut stage, plans) = in_force(Terms::default());
+    let (mut stage, plans) = in_force(AgentTerms::default());
     stage.kill("leaf-1");
     stage.node("leaf-1").edit(Dialect::Table, String::clear);
     stage.start("leaf-1");
@@ -47,7 +47,8 @@ fn a_plan_that_was_held_and_never_started_is_not_started_by_the_next_agent() {
 
 #[test]
 fn a_lease_goes_on_through_a_restart_and_ends_when_it_would_have() {
-    let (mut stage, _) = in_force(Terms { lease: Duration::from_millis(1500), ..Terms::default() });
+    let (mut stage, _) =
+        in_force(AgentTerms { lease: Duration::from_millis(1500), ..AgentTerms::default() });
     stage.kill("leaf-1");
     stage.start("leaf-1");
     let fleet = stage.fleet();
@@ -58,7 +59,7 @@ fn a_lease_goes_on_through_a_restart_and_ends_when_it_would_have() {
 
 #[test]
 fn an_agent_that_forgot_its_lease_keeps_the_gate_closed() {
-    let (mut stage, _) = in_force(Terms::default());
+    let (mut stage, _) = in_force(AgentTerms::default());
     stage.kill("leaf-1");
     fs::remove_dir_all(stage.folder.join("state").join("leaf-1")).unwrap();
     stage.start("leaf-1");

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use agent::{
-    Address, Agent, Agents, Authority, Event, Identity, MemoryDevice, News, Reached, Status, Terms,
-    serve,
+    Address, Agent, AgentTerms, Agents, Authority, Event, Identity, MemoryDevice, News, Reached,
+    Status, serve,
 };
 use apply::{Applied, Devices as _, Numbered, Order};
 use intent::Source;
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Stage {
     pub(crate) folder: PathBuf,
     pub(crate) authority: Authority,
-    pub(crate) terms: Terms,
+    pub(crate) terms: AgentTerms,
     nodes: BTreeMap<&'static str, MemoryDevice>,
     agents: BTreeMap<&'static str, JoinHandle<()>>,
     runtime: Runtime,
@@ -51,10 +51,10 @@ pub(crate) struct Plans {
 impl Stage {
     /// All four enrolled, and their agents running.
     pub(crate) fn new() -> Self {
-        Self::with(Terms::default())
+        Self::with(AgentTerms::default())
     }
 
-    pub(crate) fn with(terms: Terms) -> Self {
+    pub(crate) fn with(terms: AgentTerms) -> Self {
         static STAGES: AtomicU32 = AtomicU32::new(0);
         let number = STAGES.fetch_add(1, Ordering::Relaxed);
         let folder = format!("agents-{}-{number}", std::process::id());
@@ -221,10 +221,15 @@ impl Plans {
 
     /// Has the agents hold a plan, and start it.
     pub(crate) fn push(&self, agents: &Agents, plan: usize) -> Applied {
-        self.push_on(agents, plan, &apply::Terms::default())
+        self.push_on(agents, plan, &apply::HoldTerms::default())
     }
 
-    pub(crate) fn push_on(&self, agents: &Agents, plan: usize, terms: &apply::Terms) -> Applied {
+    pub(crate) fn push_on(
+        &self,
+        agents: &Agents,
+        plan: usize,
+        terms: &apply::HoldTerms,
+    ) -> Applied {
         let mut devices = Reached { fleet: &self.fleet, agents };
         apply::push(&self.orders(plan), terms, &mut devices)
     }

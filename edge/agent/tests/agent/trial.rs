@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agent::{Agents, News};
-use apply::Terms;
+use apply::HoldTerms;
 use model::{Dialect, Generation};
 
 use crate::stage::{Ear, NODES, OTHER, Plans, Stage, TRAIN};
@@ -19,7 +19,7 @@ fn on_trial(within: Duration) -> (Stage, Plans, Agents, Ear) {
     assert!(plans.push(&fleet, 0).is_started);
     let ear = Ear::to(&fleet);
     ear.first("leaf-1");
-    let terms = Terms { confirm_within: Some(within), ..Terms::default() };
+    let terms = HoldTerms { confirm_within: Some(within), ..HoldTerms::default() };
     assert!(plans.push_on(&fleet, 1, &terms).is_started);
     (stage, plans, fleet, ear)
 }

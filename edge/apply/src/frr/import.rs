@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use observe::{Vty, VtyTrouble};
 
-use super::{EVPN, PATIENCE, PAUSE, Sessions, Trouble, differences, opposite, path};
+use super::{EVPN, FrrTrouble, PATIENCE, PAUSE, Sessions, differences, opposite, path};
 
 /// How a statement begins by which routes are taken in.
 pub(super) const WORDS: &str = "route-target import ";
@@ -26,7 +26,7 @@ pub(super) fn anew(
     sent: &str,
     instance: &str,
     step: &mut dyn FnMut(&str),
-) -> Result<(), Trouble> {
+) -> Result<(), FrrTrouble> {
     let Some((_, vrf)) = instance.split_once(" vrf ") else { return Ok(()) };
     let own = imports(sent, instance);
     if own.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn anew(
     own.iter().try_for_each(|import| tell(import))?;
     tell(&opposite(NOBODYS))?;
     sessions.close()?;
-    if is_empty { Ok(()) } else { Err(Trouble::RoutesStay { vrf: vrf.into() }) }
+    if is_empty { Ok(()) } else { Err(FrrTrouble::RoutesStay { vrf: vrf.into() }) }
 }
 
 /// What the instance shall take in.
@@ -58,10 +58,10 @@ fn imports(sent: &str, instance: &str) -> Vec<String> {
 }
 
 /// Waits until zebra has no route of BGP in the VRF; whether it came to that.
-fn await_no_routes(folder: &Path, vrf: &str) -> Result<bool, Trouble> {
+fn await_no_routes(folder: &Path, vrf: &str) -> Result<bool, FrrTrouble> {
     let deadline = Instant::now() + PATIENCE;
     let mut zebra = Vty::open(folder, "zebra")?;
-    let mut has_routes = |family: &str| -> Result<bool, Trouble> {
+    let mut has_routes = |family: &str| -> Result<bool, FrrTrouble> {
         match zebra.say(&format!("show {family} route vrf {vrf} bgp")) {
             Ok(said) => Ok(said.lines().any(|line| line.starts_with('B'))),
             Err(VtyTrouble::Refused(_)) => Ok(false), // it does not know the VRF

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Linux, Node as _};
+use apply::{Linux, ManagedNode as _};
 use model::{Dialect, Generation};
 use observe::Watch;
 

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 
-use apply::{Linux, Node as _};
+use apply::{Linux, ManagedNode as _};
 use model::Generation;
 use nix::sys::signal::{Signal, raise};
 

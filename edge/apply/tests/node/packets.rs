@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use apply::{Linux, Node as _};
+use apply::{Linux, ManagedNode as _};
 use wire::ipv6_of;
 
 use crate::world::{

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Admitted, Linux, Node as _};
+use apply::{Admitted, Linux, ManagedNode as _};
 use model::{Dialect, Generation};
 use nix::sys::socket::{setsockopt, sockopt};
 use observe::Watch;

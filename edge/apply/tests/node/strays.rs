@@ -1,6 +1,6 @@
 //! What somebody changes by hand is seen as a line of its own, and undone by the next hold.
 
-use apply::Node as _;
+use apply::ManagedNode as _;
 use observe::Watch;
 use std::path::Path;
 use std::time::Duration;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apply::{Admitted, Linux, Node as _};
+use apply::{Admitted, Linux, ManagedNode as _};
 use model::{Dialect, Generation};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use super::bed::{Bed, Setup, cpu_ns};
 use super::world::World;
-use super::{Bound, Part, Report, Row, Sample, Unit};
+use super::{BenchPart, BenchReport, BenchRow, Bound, Sample, Unit};
 use crate::{Fault, PutError};
 
 /// How often each program runs in one round, and how many rounds there are. The programs take
@@ -19,7 +19,10 @@ const PROGRAMS: [&str; 5] =
 /// What each program cost.
 type Round = [f64; PROGRAMS.len()];
 
-pub(super) fn measure(report: &mut Report, progress: &mut dyn FnMut(&str)) -> Result<(), PutError> {
+pub(super) fn measure(
+    report: &mut BenchReport,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(), PutError> {
     for (world, name, bound) in [
         (World::whole(1_000), "", 15.0),
         (World::whole(100_000), "", 30.0),
@@ -31,8 +34,8 @@ pub(super) fn measure(report: &mut Report, progress: &mut dyn FnMut(&str)) -> Re
         let rounds = rounds(&mut bed)?;
         let floor = floor(bed.policy_bytes);
         let mut row = |what: &str, sample: Sample, bound: Option<f64>, note: &'static str| {
-            report.rows.push(Row {
-                part: Part::Cost,
+            report.rows.push(BenchRow {
+                part: BenchPart::Cost,
                 name: format!("{what}{name}"),
                 endpoints: Some(world.endpoints()),
                 best: sample.least,

@@ -6,7 +6,7 @@ use super::bed::{Bed, Setup, cpu_ns};
 use super::lab::{Cable, Receiver, send, stay_near};
 use super::nft;
 use super::world::{World, frame};
-use super::{Bound, Part, Report, Row, Sample, Unit};
+use super::{BenchPart, BenchReport, BenchRow, Bound, Sample, Unit};
 use crate::kernel::program;
 use crate::{Fault, PutError, interface_index};
 
@@ -18,7 +18,7 @@ const ROUNDS: usize = 15;
 
 pub(super) fn measure(
     full: bool,
-    report: &mut Report,
+    report: &mut BenchReport,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), PutError> {
     let sizes: &[u32] = if full { &[1_000, 100_000, 1_000_000] } else { &[1_000, 100_000] };
@@ -181,11 +181,17 @@ impl Place {
     }
 }
 
-fn tell(size: u32, places: &[Place], rates: &[Vec<f64>], note: &'static str, report: &mut Report) {
+fn tell(
+    size: u32,
+    places: &[Place],
+    rates: &[Vec<f64>],
+    note: &'static str,
+    report: &mut BenchReport,
+) {
     let mut row = |name: String, best, median, unit, bound| {
         let endpoints = Some(World::whole(size).endpoints());
-        report.rows.push(Row {
-            part: Part::Live,
+        report.rows.push(BenchRow {
+            part: BenchPart::Live,
             name,
             endpoints,
             best,

@@ -8,7 +8,7 @@ use super::bed::{own_place, put, settings};
 use super::lab::{Namespace, run};
 use super::nft;
 use super::world::World;
-use super::{Bound, Part, Report, Row, Sample, Unit};
+use super::{BenchPart, BenchReport, BenchRow, Bound, Sample, Unit};
 use crate::{Fault, Kernel, PutError, Settings};
 
 const ROUNDS: u64 = 5;
@@ -17,15 +17,15 @@ const CHANGES: u64 = 20;
 
 pub(super) fn measure(
     full: bool,
-    report: &mut Report,
+    report: &mut BenchReport,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), PutError> {
     for (endpoints, most_ms) in [(100_000, 1_000.0), (1_000_000, 5_000.0)] {
         let world = World::whole(endpoints);
         progress(&format!("a policy of {} endpoints is put in force", world.endpoints()));
         let mut row = |name: &str, sample: Sample, unit, bound: Option<f64>, note| {
-            report.rows.push(Row {
-                part: Part::Loading,
+            report.rows.push(BenchRow {
+                part: BenchPart::Loading,
                 name: name.to_owned(),
                 endpoints: Some(world.endpoints()),
                 best: sample.least,

@@ -13,7 +13,7 @@ use wire::Tables;
 
 use super::bed::{Bed, Setup, cpu_ns};
 use super::lab::{Namespace, flood, run, send, stay_far, stay_near};
-use super::{Bound, Part, Report, Row, Sample, Unit};
+use super::{BenchPart, BenchReport, BenchRow, Bound, Sample, Unit};
 use crate::kernel::{file, program};
 use crate::{Fault, Limits, PutError, Settings, interface_index};
 
@@ -38,7 +38,10 @@ const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_millis(300);
 const PROBES: usize = 2_000;
 
-pub(super) fn measure(report: &mut Report, progress: &mut dyn FnMut(&str)) -> Result<(), PutError> {
+pub(super) fn measure(
+    report: &mut BenchReport,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(), PutError> {
     progress("a tenant beside one that floods");
     let house = House::new()?;
     let (mut shares, mut alone, mut beside) = (Vec::new(), Vec::new(), Vec::new());
@@ -49,8 +52,8 @@ pub(super) fn measure(report: &mut Report, progress: &mut dyn FnMut(&str)) -> Re
     }
     let mut row = |name: &str, best, median, unit, bound, note| {
         let (name, endpoints) = (name.to_owned(), None);
-        report.rows.push(Row {
-            part: Part::Neighbour,
+        report.rows.push(BenchRow {
+            part: BenchPart::Neighbour,
             name,
             endpoints,
             best,

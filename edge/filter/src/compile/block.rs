@@ -1,9 +1,9 @@
 //! The layout: what stands where, and then the bytes.
 
 use model::Generation;
-use wire::{MAGIC, Seat, layout};
+use wire::{MAGIC, PortSeat, layout};
 
-use super::Refusal;
+use super::TableRefusal;
 use super::permits::Buckets;
 use super::policy::Policy;
 use super::runs::{Records, Same};
@@ -14,7 +14,7 @@ pub(super) struct Block<'a> {
     pub(super) generation: Generation,
     /// One for each space.
     pub(super) records: Vec<Records>,
-    pub(super) seats: Vec<Seat>,
+    pub(super) seats: Vec<PortSeat>,
     pub(super) buckets: Buckets,
 }
 
@@ -60,7 +60,7 @@ const LIST: u32 = PAGE * layout::LIST as u32;
 
 impl Block<'_> {
     /// The whole block.
-    pub(super) fn bytes(&self, allowed: u32) -> Result<Vec<u8>, Refusal> {
+    pub(super) fn bytes(&self, allowed: u32) -> Result<Vec<u8>, TableRefusal> {
         let places = self.places(allowed)?;
         let mut bytes = Bytes(vec![0; places.end as usize]);
         self.header(&places, &mut bytes);
@@ -74,7 +74,7 @@ impl Block<'_> {
         Ok(bytes.0)
     }
 
-    fn places(&self, allowed: u32) -> Result<Places, Refusal> {
+    fn places(&self, allowed: u32) -> Result<Places, TableRefusal> {
         let mut room = Room::new(allowed);
         room.take(layout::HEADER as u64, || "the header".into());
         let spaces = room.take(size(self.records.len(), layout::SPACE), || "the spaces".into());
@@ -277,11 +277,11 @@ impl Room {
         at as u32 // of a block that fits; another is not written
     }
 
-    fn end(self) -> Result<u32, Refusal> {
+    fn end(self) -> Result<u32, TableRefusal> {
         let Self { next: has, allowed, most: (most, what) } = self;
         match u32::try_from(has) {
             Ok(end) if end <= allowed => Ok(end),
-            _ => Err(Refusal::TooLarge { has, what, most, allowed }),
+            _ => Err(TableRefusal::TooLarge { has, what, most, allowed }),
         }
     }
 }

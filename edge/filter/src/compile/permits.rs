@@ -3,13 +3,13 @@
 use model::Protocol;
 use wire::layout;
 
-use super::Refusal;
+use super::TableRefusal;
 use super::policy::{Permit, Policy, Space};
 
 /// The permits of all spaces, and the buckets in which all of them have room.
 pub(super) struct Buckets {
     /// In the order of spaces, tags and services, each once.
-    pub(super) permits: Vec<wire::Permit>,
+    pub(super) permits: Vec<wire::TablePermit>,
     /// The number of buckets less one.
     pub(super) mask: u32,
     /// The seed with which none of them overflows.
@@ -23,7 +23,7 @@ const SEEDS: u32 = 16;
 const MOST_BUCKETS: u32 = 1 << 18;
 
 impl Buckets {
-    pub(super) fn of(policy: &Policy, allowed: u32) -> Result<Self, Refusal> {
+    pub(super) fn of(policy: &Policy, allowed: u32) -> Result<Self, TableRefusal> {
         let (mut permits, mut said) = (Vec::new(), Vec::new());
         for (index, space) in (0..).zip(&policy.spaces) {
             for permit in of_space(space, allowed)? {
@@ -44,7 +44,14 @@ impl Buckets {
             if buckets >= MOST_BUCKETS {
                 let (space, Permit { client, provider, service, line }) = said[homeless];
                 let space = space.name.clone();
-                return Err(Refusal::Crowded { space, client, provider, service, line, buckets });
+                return Err(TableRefusal::Crowded {
+                    space,
+                    client,
+                    provider,
+                    service,
+                    line,
+                    buckets,
+                });
             }
             buckets *= 2;
         }
@@ -57,19 +64,19 @@ impl Buckets {
 }
 
 /// The permits of a space, each once: both jobs of a permit say it where both are.
-fn of_space(space: &Space, allowed: u32) -> Result<Vec<Permit>, Refusal> {
+fn of_space(space: &Space, allowed: u32) -> Result<Vec<Permit>, TableRefusal> {
     let mut permits = space.permits.clone();
     permits.sort_unstable();
     permits.dedup_by_key(|permit| (permit.client, permit.provider, permit.service));
     let has = permits.len() as u64;
     if has > u64::from(allowed) {
-        return Err(Refusal::TooManyPermits { space: space.name.clone(), has, allowed });
+        return Err(TableRefusal::TooManyPermits { space: space.name.clone(), has, allowed });
     }
     Ok(permits)
 }
 
-fn on_the_wire(space: u32, permit: &Permit) -> wire::Permit {
-    wire::Permit {
+fn on_the_wire(space: u32, permit: &Permit) -> wire::TablePermit {
+    wire::TablePermit {
         space,
         client: permit.client.get(),
         provider: permit.provider.get(),
@@ -82,7 +89,7 @@ fn on_the_wire(space: u32, permit: &Permit) -> wire::Permit {
 }
 
 /// The first permit that finds its bucket full.
-fn crowded(permits: &[wire::Permit], mask: u32, seed: u32) -> Option<usize> {
+fn crowded(permits: &[wire::TablePermit], mask: u32, seed: u32) -> Option<usize> {
     let mut full = vec![0_u8; mask as usize + 1];
     permits.iter().position(|permit| {
         let bucket = &mut full[permit.bucket(mask, seed) as usize];

@@ -8,7 +8,7 @@ use model::{Dialect, Port, Service, TrafficClass, VrfName};
 use read::{Claim, Fact};
 use wire::{Mac, Tag, Vni};
 
-use super::Refusal;
+use super::TableRefusal;
 use super::runs::Run;
 
 /// What a device shall let pass.
@@ -69,11 +69,11 @@ pub(super) struct Permit {
 }
 
 impl Policy {
-    pub(super) fn read(text: &str) -> Result<Self, Refusal> {
+    pub(super) fn read(text: &str) -> Result<Self, TableRefusal> {
         let reading = read::claims(Dialect::Table, text);
         if let Some(unknown) = reading.unknown.into_iter().next() {
             let read::Unknown { line, text, why } = unknown;
-            return Err(Refusal::Unknown { line, text, why });
+            return Err(TableRefusal::Unknown { line, text, why });
         }
         let vtep = head(&reading.claims)?;
         let mut spaces = spaces(&reading.claims)?;
@@ -86,28 +86,28 @@ impl Policy {
 }
 
 /// The own tunnel address, of a head that drops by default.
-fn head(claims: &[Claim]) -> Result<Ipv4Addr, Refusal> {
+fn head(claims: &[Claim]) -> Result<Ipv4Addr, TableRefusal> {
     let mut own: Option<(Ipv4Addr, u32)> = None;
     let mut drops = false;
     for &Claim { line, ref fact } in claims {
         match (fact, own) {
-            (Fact::TablePassesByDefault, _) => return Err(Refusal::PassesByDefault { line }),
+            (Fact::TablePassesByDefault, _) => return Err(TableRefusal::PassesByDefault { line }),
             (Fact::TableDeniesByDefault, _) => drops = true,
             (Fact::Vtep(_), Some((_, first_line))) => {
-                return Err(Refusal::VtepTwice { first_line, line });
+                return Err(TableRefusal::VtepTwice { first_line, line });
             }
             (Fact::Vtep(address), None) => own = Some((*address, line)),
             _ => {}
         }
     }
     if !drops {
-        return Err(Refusal::NoDefault);
+        return Err(TableRefusal::NoDefault);
     }
-    own.map(|(address, _)| address).ok_or(Refusal::NoVtep)
+    own.map(|(address, _)| address).ok_or(TableRefusal::NoVtep)
 }
 
 /// The spaces by their numbers, each with its VNIs and nothing else.
-fn spaces(claims: &[Claim]) -> Result<BTreeMap<u16, Space>, Refusal> {
+fn spaces(claims: &[Claim]) -> Result<BTreeMap<u16, Space>, TableRefusal> {
     let mut spaces = BTreeMap::new();
     let mut vnis: BTreeMap<Vni, (&VrfName, u32)> = BTreeMap::new();
     for &Claim { line, ref fact } in claims {
@@ -116,7 +116,7 @@ fn spaces(claims: &[Claim]) -> Result<BTreeMap<u16, Space>, Refusal> {
         let (first, first_line) = *vnis.entry(*vni).or_insert((space, line));
         if first != space {
             let (first, other) = (first.clone(), space.clone());
-            return Err(Refusal::VniTwice { vni: *vni, first, first_line, other, line });
+            return Err(TableRefusal::VniTwice { vni: *vni, first, first_line, other, line });
         }
         spaces.entry(number).or_insert_with(|| Space::new(space, number)).vnis.push(*vni);
     }
@@ -138,7 +138,7 @@ impl Space {
     }
 }
 
-fn rates(claims: &[Claim], spaces: &mut BTreeMap<u16, Space>) -> Result<(), Refusal> {
+fn rates(claims: &[Claim], spaces: &mut BTreeMap<u16, Space>) -> Result<(), TableRefusal> {
     let mut lines = BTreeMap::new();
     for &Claim { line, ref fact } in claims {
         let Fact::TableRate { space: name, guarantee_bps, ceiling_bps } = fact else { continue };
@@ -147,7 +147,7 @@ fn rates(claims: &[Claim], spaces: &mut BTreeMap<u16, Space>) -> Result<(), Refu
         let rate = Rate { guarantee_bps, ceiling_bps: ceiling_bps.unwrap_or_default() };
         let first_line = *lines.entry(space.number).or_insert(line);
         if first_line != line && space.rate != rate {
-            return Err(Refusal::RateTwice { space: name.clone(), first_line, line });
+            return Err(TableRefusal::RateTwice { space: name.clone(), first_line, line });
         }
         space.rate = rate;
     }
@@ -159,7 +159,7 @@ fn fill(
     spaces: &mut BTreeMap<u16, Space>,
     own: Ipv4Addr,
     &Claim { line, ref fact }: &Claim,
-) -> Result<(), Refusal> {
+) -> Result<(), TableRefusal> {
     match fact {
         &Fact::TablePeers { ref space, first, last, vtep, every, tag } => {
             let (first, last, vtep) = (first.into(), last.into(), vtep.into());
@@ -182,7 +182,7 @@ fn fill(
             let first = *known(spaces, name, line)?.jobs.entry(tag).or_insert(job);
             if (first.class, first.ceiling_bps) != (job.class, job.ceiling_bps) {
                 let (space, first_line) = (name.clone(), first.line);
-                return Err(Refusal::JobTwice { space, tag, first_line, line });
+                return Err(TableRefusal::JobTwice { space, tag, first_line, line });
             }
         }
         Fact::Vtep(_)
@@ -192,7 +192,7 @@ fn fill(
         | Fact::TableRate { .. } => {}
         other => {
             let why = "it is not about the packet program";
-            return Err(Refusal::Unknown { line, text: other.to_string(), why });
+            return Err(TableRefusal::Unknown { line, text: other.to_string(), why });
         }
     }
     Ok(())
@@ -202,17 +202,17 @@ fn known<'a>(
     spaces: &'a mut BTreeMap<u16, Space>,
     space: &VrfName,
     line: u32,
-) -> Result<&'a mut Space, Refusal> {
+) -> Result<&'a mut Space, TableRefusal> {
     spaces
         .get_mut(&number(space, line)?)
-        .ok_or_else(|| Refusal::SpaceUnknown { space: space.clone(), line })
+        .ok_or_else(|| TableRefusal::SpaceUnknown { space: space.clone(), line })
 }
 
 /// The tenant's number. It stands in IPv6 addresses (13 bits of it), and a space is known by it:
 /// a second way to write it would be a second name for one space.
-fn number(space: &VrfName, line: u32) -> Result<u16, Refusal> {
+fn number(space: &VrfName, line: u32) -> Result<u16, TableRefusal> {
     const MOST: u16 = 8191;
     tenant_of_vrf(&space.0)
         .filter(|number| *number <= MOST)
-        .ok_or_else(|| Refusal::SpaceMisnamed { space: space.clone(), line })
+        .ok_or_else(|| TableRefusal::SpaceMisnamed { space: space.clone(), line })
 }

@@ -8,7 +8,7 @@ use wire::{Tag, Vni};
 /// Why a text does not become the policy of the packet program: what is wrong, and the lines.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's sentence names its fields")]
-pub enum Refusal {
+pub enum TableRefusal {
     // The head.
     #[error("line {line}, `{text}`, is not understood: {why}")]
     Unknown { line: u32, text: String, why: &'static str },

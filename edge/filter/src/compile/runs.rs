@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU32;
 
-use super::Refusal;
+use super::TableRefusal;
 use super::policy::Space;
 
 /// What one line says of addresses: all have one tag and are behind one tunnel endpoint, or each
@@ -47,11 +47,11 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub(super) fn of(space: &Space, allowed: u32) -> Result<Self, Refusal> {
+    pub(super) fn of(space: &Space, allowed: u32) -> Result<Self, TableRefusal> {
         let stretches = disjoint(space)?;
         let has = stretches.iter().map(|stretch| u64::from(stretch.to - stretch.from) + 1).sum();
         let count = u32::try_from(has).ok().filter(|count| *count <= allowed);
-        let count = count.ok_or_else(|| Refusal::TooManyRecords {
+        let count = count.ok_or_else(|| TableRefusal::TooManyRecords {
             space: space.name.clone(),
             has,
             allowed,
@@ -60,7 +60,7 @@ impl Records {
             return Ok(Self { stretches, count, first: 0, span: 0 });
         };
         let (first, last) = (first.from, last.to);
-        let span = (last - first).checked_add(1).ok_or_else(|| Refusal::TooWide {
+        let span = (last - first).checked_add(1).ok_or_else(|| TableRefusal::TooWide {
             space: space.name.clone(),
             first: first.into(),
             last: last.into(),
@@ -79,7 +79,7 @@ impl Records {
 /// Runs are taken in the order of their first addresses. Of those taken, the one that reaches
 /// furthest covers all that the next one can overlap, and all of them agreed there: comparing
 /// with that one is comparing with all.
-fn disjoint(space: &Space) -> Result<Vec<Stretch>, Refusal> {
+fn disjoint(space: &Space) -> Result<Vec<Stretch>, TableRefusal> {
     let mut runs = space.runs.clone();
     runs.sort_unstable_by_key(|run| (run.first, run.line));
     let mut stretches = Vec::with_capacity(runs.len());
@@ -88,7 +88,7 @@ fn disjoint(space: &Space) -> Result<Vec<Stretch>, Refusal> {
         let mut from = run.first;
         if let Some(other) = furthest.filter(|other| run.first <= other.last) {
             if let Some(address) = run.differs(&other) {
-                return Err(Refusal::AddressTwice {
+                return Err(TableRefusal::AddressTwice {
                     space: space.name.clone(),
                     address: address.into(),
                     first_line: run.line.min(other.line),

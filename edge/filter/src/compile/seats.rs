@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use model::{Port, TrafficClass};
-use wire::{Seat, Tables};
+use wire::{PortSeat, Tables};
 
 use super::policy::{Endpoint, Job, Policy, Space};
-use super::{Limits, Refusal};
+use super::{Limits, TableRefusal};
 
 /// How many ports can have burst counters, as in the program.
 const BURSTS: u16 = 16384;
@@ -25,14 +25,15 @@ pub(super) fn seated(
     interfaces: &dyn Fn(&Port) -> Option<u32>,
     before: Option<Tables<'_>>,
     limits: &Limits,
-) -> Result<Vec<Seat>, Refusal> {
+) -> Result<Vec<PortSeat>, TableRefusal> {
     let mut found = one_each(policy)?;
     if found.len() as u64 > u64::from(limits.ports) {
         let (has, allowed) = (found.len() as u64, limits.ports);
-        return Err(Refusal::TooManyPorts { has, allowed });
+        return Err(TableRefusal::TooManyPorts { has, allowed });
     }
     for Found { endpoint: Endpoint { port, line, .. }, interface, .. } in &mut found {
-        *interface = interfaces(port).ok_or(Refusal::NoInterface { port: *port, line: *line })?;
+        *interface =
+            interfaces(port).ok_or(TableRefusal::NoInterface { port: *port, line: *line })?;
     }
     no_interface_twice(&mut found)?;
     found.sort_unstable_by_key(|one| (one.space, one.endpoint.address));
@@ -42,7 +43,7 @@ pub(super) fn seated(
 
 /// The endpoints of all spaces, each behind a port of its own. One that is said twice in the
 /// same words is one.
-fn one_each(policy: &Policy) -> Result<Vec<Found>, Refusal> {
+fn one_each(policy: &Policy) -> Result<Vec<Found>, TableRefusal> {
     let mut found: Vec<Found> = (0..)
         .zip(&policy.spaces)
         .flat_map(|(space, said)| {
@@ -56,7 +57,7 @@ fn one_each(policy: &Policy) -> Result<Vec<Found>, Refusal> {
     });
     for (first, next) in pairs(&found) {
         if first.endpoint.port == next.endpoint.port {
-            return Err(Refusal::PortTwice {
+            return Err(TableRefusal::PortTwice {
                 port: next.endpoint.port,
                 first_line: first.endpoint.line,
                 line: next.endpoint.line,
@@ -66,11 +67,11 @@ fn one_each(policy: &Policy) -> Result<Vec<Found>, Refusal> {
     Ok(found)
 }
 
-fn no_interface_twice(found: &mut [Found]) -> Result<(), Refusal> {
+fn no_interface_twice(found: &mut [Found]) -> Result<(), TableRefusal> {
     found.sort_unstable_by_key(|one| (one.interface, one.endpoint.line));
     for (first, next) in pairs(found) {
         if first.interface == next.interface {
-            return Err(Refusal::InterfaceTwice {
+            return Err(TableRefusal::InterfaceTwice {
                 interface: next.interface,
                 first: first.endpoint.port,
                 first_line: first.endpoint.line,
@@ -83,10 +84,10 @@ fn no_interface_twice(found: &mut [Found]) -> Result<(), Refusal> {
 }
 
 /// An address behind two ports has the same record in both lines, and is two endpoints still.
-fn no_address_twice(policy: &Policy, found: &[Found]) -> Result<(), Refusal> {
+fn no_address_twice(policy: &Policy, found: &[Found]) -> Result<(), TableRefusal> {
     for (first, next) in pairs(found) {
         if first.space == next.space && first.endpoint.address == next.endpoint.address {
-            return Err(Refusal::AddressTwice {
+            return Err(TableRefusal::AddressTwice {
                 space: policy.spaces[next.space as usize].name.clone(),
                 address: next.endpoint.address,
                 first_line: first.endpoint.line.min(next.endpoint.line),
@@ -108,7 +109,7 @@ fn with_slots(
     found: &[Found],
     before: Option<Tables<'_>>,
     allowed_jobs: u32,
-) -> Result<Vec<Seat>, Refusal> {
+) -> Result<Vec<PortSeat>, TableRefusal> {
     let (mut jobs, mut ports) = slots_of(before);
     let last_job = u16::try_from(allowed_jobs).unwrap_or(u16::MAX);
     found
@@ -118,17 +119,17 @@ fn with_slots(
             let Space { name, number, jobs: treated, .. } = &policy.spaces[space as usize];
             // Slot 0 is of nobody.
             let slot = jobs.slot(((*number).into(), tag.get()), 1..=last_job);
-            let slot = slot.ok_or_else(|| Refusal::TooManyJobs {
+            let slot = slot.ok_or_else(|| TableRefusal::TooManyJobs {
                 space: name.clone(),
                 tag,
                 line,
                 allowed: allowed_jobs,
             })?;
             let burst = ports.slot(interface, 0..=BURSTS - 1);
-            let burst = burst.ok_or(Refusal::NoSlot { port, line, slots: BURSTS.into() })?;
+            let burst = burst.ok_or(TableRefusal::NoSlot { port, line, slots: BURSTS.into() })?;
             let Job { class, ceiling_bps, .. } = treated.get(&tag).copied().unwrap_or_default();
             let (class, tag) = (class_number(class), tag.get());
-            Ok(Seat { interface, space, address, tag, mac, slot, burst, ceiling_bps, class })
+            Ok(PortSeat { interface, space, address, tag, mac, slot, burst, ceiling_bps, class })
         })
         .collect()
 }

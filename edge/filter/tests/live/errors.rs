@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use filter::{Fault, Kernel, Limits, PutError, Refusal, Settings};
+use filter::{Fault, Kernel, Limits, PutError, Settings, TableRefusal};
 use model::Generation;
 
 use crate::lab::{
@@ -144,7 +144,7 @@ fn a_policy_that_is_refused_leaves_the_one_in_force() {
     let refused = inside.run(|| kernel.put(&text(&[2, 3, 4]), generation, &interface, &small));
     let refused = refused.unwrap_err();
     assert!(
-        matches!(&refused, PutError::Refused(Refusal::TooManyRecords { has: 3, .. })),
+        matches!(&refused, PutError::Refused(TableRefusal::TooManyRecords { has: 3, .. })),
         "{refused}"
     );
     let stale = street.host.try_put(&text(&[2]), Generation(0)).unwrap_err();

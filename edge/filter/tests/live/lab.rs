@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use filter::{Kernel, Limits, Mode, Put, PutError, Settings, interface_index};
+use filter::{Kernel, Limits, Mode, PolicyInForce, PutError, Settings, interface_index};
 use model::{Generation, Port};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::time::{ClockId, clock_gettime};
@@ -204,11 +204,15 @@ impl Host {
     }
 
     /// Puts the next policy in force.
-    pub(crate) fn put(&mut self, text: &str) -> Put {
+    pub(crate) fn put(&mut self, text: &str) -> PolicyInForce {
         self.try_put(text, next_generation(&self.kernel)).unwrap()
     }
 
-    pub(crate) fn try_put(&mut self, text: &str, generation: Generation) -> Result<Put, PutError> {
+    pub(crate) fn try_put(
+        &mut self,
+        text: &str,
+        generation: Generation,
+    ) -> Result<PolicyInForce, PutError> {
         let Self { kernel, inside, .. } = self;
         inside.run(|| kernel.put(text, generation, &interface, &Limits::default()))
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use apply::{Devices as _, Order, Outcome, Terms, push};
+use apply::{Devices as _, HoldTerms, Order, Outcome, push};
 use expect_test::{Expect, expect};
 use model::{Artifact, Dialect, Epoch, Generation, Owners, Part, PartText};
 use observe::{Held, Holds};
@@ -28,7 +28,7 @@ fn check(sent: &[(u64, u64, &str)], expect: Expect) {
         let artifacts = artifacts(&world, generation, text);
         let cleared = verify::clear(&world.fleet(), &Owners::default(), artifacts).unwrap();
         let orders = Order::all(&cleared, Epoch(epoch), Generation(generation));
-        let applied = push(&orders, &Terms::default(), &mut fabric);
+        let applied = push(&orders, &HoldTerms::default(), &mut fabric);
         for receipt in &applied.receipts {
             let name = world.fleet().device_name(receipt.device).clone();
             match &receipt.outcome {
@@ -196,11 +196,11 @@ fn a_text_that_drifted_is_repaired_by_the_same_generation() {
     let world = World::sound(Side::Nxos, Side::Nxos);
     let mut fabric = Fabric::new(world.fleet());
     let orders = orders(&world, A);
-    assert!(push(&orders, &Terms::default(), &mut fabric).is_started);
+    assert!(push(&orders, &HoldTerms::default(), &mut fabric).is_started);
     let leaf = world.device("leaf-1");
     let drifted = Held { generation: Generation(1), text: B.into() };
     fabric.load_text(leaf, Dialect::Nxos, drifted);
-    let applied = push(&orders, &Terms::default(), &mut fabric);
+    let applied = push(&orders, &HoldTerms::default(), &mut fabric);
     let receipt = applied.receipts.iter().find(|receipt| receipt.device == leaf).unwrap();
     assert_eq!(receipt.outcome.as_ref().unwrap(), &Outcome::Held { changed: vec![Dialect::Nxos] });
     assert_eq!(fabric.held(leaf, Dialect::Nxos).unwrap().unwrap().text, A);
@@ -217,7 +217,7 @@ fn a_text_that_stays_the_same_has_the_same_digest_under_a_later_plan() {
     assert_eq!(first.root(), later.root());
     assert!(first.devices().eq(later.devices()));
     let mut fabric = Fabric::new(world.fleet());
-    push(&Order::all(&first, Epoch(1), Generation(1)), &Terms::default(), &mut fabric);
+    push(&Order::all(&first, Epoch(1), Generation(1)), &HoldTerms::default(), &mut fabric);
     for (device, digest) in later.devices() {
         let standing = fabric.standing(device).unwrap().unwrap();
         assert_eq!(standing.digest, Some(digest), "nothing is to be sent");

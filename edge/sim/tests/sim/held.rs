@@ -4,15 +4,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apply::{Devices as _, Order, Terms};
+use apply::{Devices as _, HoldTerms, Order};
 use model::{DeviceId, Dialect, Epoch, Generation, Protocol};
 use observe::Holds;
-use sim::{Delivery, DeviceFolder, Fabric, SentFrame, Talk, To, Way};
+use sim::{Delivery, DeviceFolder, Fabric, SentFrame, SentPacket, To, WalkWay};
 
 use crate::world::{Side, World};
 
-const ANYTHING: Talk =
-    Talk { protocol: Protocol::Tcp, source_port: 50_000, destination_port: 50_000 };
+const ANYTHING: SentPacket =
+    SentPacket { protocol: Protocol::Tcp, source_port: 50_000, destination_port: 50_000 };
 
 #[test]
 fn a_delivery_tells_its_way() {
@@ -25,7 +25,7 @@ fn a_delivery_tells_its_way() {
     let (device, port) = world.port("train-2");
     assert_eq!(
         world.fabric().send(world.port("train-1"), &frame),
-        [Way::BridgedRemote, Way::RoutedRemote].map(|way| Delivery { device, port, way })
+        [WalkWay::BridgedRemote, WalkWay::RoutedRemote].map(|way| Delivery { device, port, way })
     );
 }
 
@@ -68,7 +68,7 @@ fn a_folder_holds_what_it_was_given_and_an_edit_by_hand_is_seen() {
     let mut folder = DeviceFolder::new(world.fleet(), path.clone());
     assert!(folder.held(leaf, Dialect::Table).unwrap().is_none());
     let orders = world.orders(Generation(7));
-    assert!(apply::push(&orders, &Terms::default(), &mut folder).is_started);
+    assert!(apply::push(&orders, &HoldTerms::default(), &mut folder).is_started);
 
     let file = path.join("leaf-1/table");
     let text = fs::read_to_string(&file).unwrap();
@@ -97,7 +97,7 @@ fn a_port_that_is_new_carries_from_its_start_on() {
     let mut fabric = Fabric::new(world.fleet());
     let orders = world.orders(Generation(1));
     let (from, to) = (world.port("train-1"), world.port("train-2"));
-    assert!(fabric.hold(&orders, &Terms::default()).iter().all(apply::Receipt::is_held));
+    assert!(fabric.hold(&orders, &HoldTerms::default()).iter().all(apply::Receipt::is_held));
     assert!(!fabric.delivers(from, to, ANYTHING));
     assert!(fabric.start(&orders).iter().all(apply::Receipt::is_held));
     assert!(fabric.delivers(from, to, ANYTHING));
@@ -111,11 +111,14 @@ fn a_port_that_is_new_carries_from_its_start_on() {
 fn a_trial_that_nobody_confirms_ends_with_what_was_held_before() {
     let world = World::sound(Side::Nxos, Side::Nxos);
     let mut fabric = Fabric::new(world.fleet());
-    assert!(apply::push(&world.orders(Generation(1)), &Terms::default(), &mut fabric).is_started);
+    assert!(
+        apply::push(&world.orders(Generation(1)), &HoldTerms::default(), &mut fabric).is_started
+    );
     let (from, to) = (world.port("train-1"), world.port("train-2"));
     let leaf = world.device("leaf-2");
     let cut = world.clone().swap("leaf-2 nxos", "65000:", "65001:");
-    let on_trial = Terms { confirm_within: Some(Duration::from_secs(60)), ..Terms::default() };
+    let on_trial =
+        HoldTerms { confirm_within: Some(Duration::from_secs(60)), ..HoldTerms::default() };
     assert!(apply::push(&cut.orders(Generation(2)), &on_trial, &mut fabric).is_started);
     assert!(!fabric.delivers(from, to, ANYTHING));
     assert!(fabric.end_trial(leaf));
@@ -144,7 +147,9 @@ fn a_folder_of_a_release_before_this_one_is_read_and_carried_over() {
     let mut folder = DeviceFolder::new(world.fleet(), path.clone());
     assert_eq!(folder.held(leaf, Dialect::Nxos).unwrap().unwrap().generation, Generation(7));
     assert_eq!(folder.standing(leaf).unwrap().unwrap().epoch, Epoch(0));
-    assert!(apply::push(&world.orders(Generation(8)), &Terms::default(), &mut folder).is_started);
+    assert!(
+        apply::push(&world.orders(Generation(8)), &HoldTerms::default(), &mut folder).is_started
+    );
     assert!(!path.join("leaf-1/nxos.generation").exists());
     let standing = folder.standing(leaf).unwrap().unwrap();
     assert_eq!((standing.epoch, standing.generation), (Epoch(1), Generation(8)));
@@ -152,5 +157,5 @@ fn a_folder_of_a_release_before_this_one_is_read_and_carried_over() {
 }
 
 fn hold_all(fabric: &mut Fabric, orders: &[Order]) -> bool {
-    fabric.hold(orders, &Terms::default()).iter().all(apply::Receipt::is_held)
+    fabric.hold(orders, &HoldTerms::default()).iter().all(apply::Receipt::is_held)
 }

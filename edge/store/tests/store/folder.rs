@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use model::{Digest, Epoch};
-use store::{AppendError, Folder, ReadError, Revision, Store, Unfit, Written, check};
+use store::{AppendError, Folder, ReadError, Revision, Store, Unfit, WrittenBytes, check};
 
 use super::{batch, bodies, envelope, fresh, line_starts, passing, texts, two_batches};
 
@@ -144,7 +144,7 @@ fn looking_writes_nothing_locks_nothing_and_cuts_nothing() {
     assert_eq!(reader.latest_snapshot(|_| Some(digest)).unwrap().unwrap().1, b"sum");
     assert!(check(&dir, |_| Vec::new()).unwrap().is_sound());
     assert_eq!(state(&dir), before);
-    assert_eq!(reader.written(), Written::default());
+    assert_eq!(reader.written(), WrittenBytes::default());
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
 }
 

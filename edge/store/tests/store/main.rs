@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::Timestamp;
-use store::{Batch, Entry, Envelope, Folder, Kept, Revision, Store};
+use store::{Batch, Envelope, Folder, Kept, LogEntry, Revision, Store};
 
 /// A folder of this test's own, which does not exist.
 fn fresh(name: &str) -> PathBuf {
@@ -51,7 +51,7 @@ fn bodies(dir: &Path) -> Vec<String> {
     texts(&Folder::open(dir).unwrap().read(Revision(1)).unwrap())
 }
 
-fn texts(entries: &[Entry]) -> Vec<String> {
+fn texts(entries: &[LogEntry]) -> Vec<String> {
     entries.iter().map(|entry| String::from_utf8(entry.body.clone()).unwrap()).collect()
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ::lab::Lab;
 use agent::{Agents, Reached};
-use apply::{Devices, Numbered, Order, Outcome, Receipt, Standing, Terms};
+use apply::{Devices, HoldTerms, Numbered, Order, Outcome, Receipt, Standing};
 use control::{Control, Hurry, Request};
 use intent::Source;
 use model::{DeviceId, Dialect};
@@ -68,7 +68,7 @@ impl Controller {
 
     /// Puts the lab's documents and these in force, and says how long that took from the moment
     /// they were there.
-    pub(super) fn apply(&mut self, more: &str, terms: &Terms) -> Result<Steps, Stop> {
+    pub(super) fn apply(&mut self, more: &str, terms: &HoldTerms) -> Result<Steps, Stop> {
         let began = Instant::now();
         let own = self.papers.iter().map(|(file, text)| Source { file, text });
         let more = Source { file: "more.yaml", text: more };
@@ -121,7 +121,7 @@ impl Holds for Timed<'_> {
 }
 
 impl Devices for Timed<'_> {
-    fn hold(&mut self, orders: &[Order], terms: &Terms) -> Vec<Receipt> {
+    fn hold(&mut self, orders: &[Order], terms: &HoldTerms) -> Vec<Receipt> {
         let began = Instant::now();
         let receipts = self.reached.hold(orders, terms);
         self.held = began.elapsed();

@@ -1,10 +1,10 @@
 //! A node holds no text that was not admitted.
 
-use apply::{Node, NodeError};
+use apply::{ManagedNode, NodeError};
 use model::{Dialect, Generation};
 
 fn main() {}
 
-fn _hold(node: &mut dyn Node, texts: Vec<(Dialect, String)>) -> Result<(), NodeError> {
+fn _hold(node: &mut dyn ManagedNode, texts: Vec<(Dialect, String)>) -> Result<(), NodeError> {
     node.hold(&(Generation(1), texts), &mut |_| {}).map(drop)
 }

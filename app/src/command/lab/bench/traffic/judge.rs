@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ::lab::{Lab, Workload};
-use apply::{OnDrift, Terms};
+use apply::{HoldTerms, OnDrift};
 use model::numbering::tunnel_name;
 use plan::{JobNet, TenantNet};
 
@@ -90,7 +90,7 @@ impl<'a> Judges<'a> {
     }
 
     fn apply(&mut self, on_drift: OnDrift) -> Result<(), Stop> {
-        let wish = Terms { on_drift, confirm_within: None };
+        let wish = HoldTerms { on_drift, confirm_within: None };
         self.controller.apply("", &wish).map(drop)
     }
 
