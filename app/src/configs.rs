@@ -245,7 +245,7 @@ mod tests {
         check("a\nb\nc\nd\n", "a\nc\nx\nd\n", " a-b c+x d");
         check("", "a\nb\n", "+a+b");
         check("a\nb\n", "", "-a-b");
-        check("a\nx\nb\ny\n", "x\na\ny\nb\n", "-a x+a-b y+b");
+        check("a\nx\nb\ny\n", "x\na\ny\nb\n", "-a x-b+a y+b");
     }
 
     #[test]

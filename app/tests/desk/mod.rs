@@ -86,7 +86,10 @@ impl Desk {
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         let answer = Answer::of(child.wait_with_output().unwrap());
-        // Whatever any test asks for is written as the schema says.
+        // Whatever any test asks for is written in one style, and as its schema says.
+        if arguments.contains(&"json") {
+            schema::insist_on_one_style(&answer.out);
+        }
         if arguments.first() == Some(&"verify") && arguments.contains(&"json") && answer.code < 2 {
             schema::insist_on_findings(&answer.out);
         }

@@ -14,6 +14,27 @@ pub(crate) fn insist_on_findings(answer: &str) {
     assert!(wrong.is_empty(), "{}\n{answer:#}", wrong.join("\n"));
 }
 
+/// Insists that keys are written in `camelCase`, in every value that was printed.
+#[track_caller]
+pub(crate) fn insist_on_one_style(answer: &str) {
+    let values = serde_json::Deserializer::from_str(answer).into_iter::<Value>();
+    values.map_while(Result::ok).for_each(|value| insist_on_keys(&value));
+}
+
+#[track_caller]
+fn insist_on_keys(value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                assert!(!key.contains('_'), "the key `{key}` is of another style");
+                insist_on_keys(value);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(insist_on_keys),
+        _ => {}
+    }
+}
+
 /// The words of JSON Schema that ours uses; any other one is told, so that none is passed over.
 fn compare(root: &Value, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
     for (word, wanted) in schema.as_object().unwrap() {

@@ -42,6 +42,7 @@ pub struct UnwellJob {
 
 /// The endpoints that one kind of place judges.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Coverage {
     /// The kind of place.
     pub point: Point,
@@ -69,6 +70,7 @@ pub enum Point {
 
 /// A permit without its other side.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Pending {
     /// What the document is called.
     pub permit: Name,
@@ -82,6 +84,7 @@ pub struct Pending {
 
 /// Something that rests.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RestingLine {
     /// Whose it was: a tenant or a job.
     pub of: String,

@@ -3,7 +3,7 @@
 //! Takes: cleared artifacts from whoever the authority named as the controller. Gives: receipts,
 //! and what the node holds. Never: touches another node; decides what shall be.
 //!
-//! An [`Agent`] stands beside one node and works on it, one thing after the other. A [`Agents`] is
+//! An [`Agent`] stands beside one node and works on it, one thing after the other. [`Agents`] are
 //! all of them as the controller sees them. An [`Authority`] says who is who.
 //! The last two are the feature `controller`, which the program for nodes does not have.
 

@@ -278,10 +278,12 @@ fn judge_sets(
             continue;
         };
         let ats = theirs.ats.iter().copied().chain(ats);
+        let unnamed = [theirs.set, things.set].map(|set| own & !set);
+        let unnamed = unnamed.map(|set| (set != 0).then(|| named(set)));
         let first = View { layer: other.layer, names: named(theirs.set) };
         let second = View { layer: told.layer, names: named(things.set) };
         let (job, node) = (job.clone(), Some(view.node));
-        found.push(Diagnosis::Disagree(Disagree { job, node, first, second }), ats);
+        found.disagree(Disagree { job, node, first, second }, unnamed, ats);
     }
 }
 

@@ -60,7 +60,7 @@ impl Verifier {
         }
         for BoardPartition { number, gpus } in planned {
             if view.joinable.iter().all(|(held, ..)| *held != number) {
-                drift(view.device, what(number), "unknown", &shown(gpus), None, found);
+                found.unsaid(Dialect::Nvlink, view.node, what(number), &shown(gpus));
             }
         }
     }
@@ -84,7 +84,7 @@ impl Verifier {
         let told = view.divided.iter().filter(|line| line.0 < 64);
         let told = told.fold(0, |all, line| all | 1_u64 << line.0);
         for gpu in bits(all_gpus(view.model) & !told) {
-            drift(view.device, what(gpu), "unknown", &whole, None, found);
+            found.unsaid(Dialect::Amd, view.node, what(gpu), &whole);
         }
     }
 

@@ -2,7 +2,10 @@
 
 use model::{DeviceId, Dialect, Fleet, NodeId};
 
-use super::{Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Owner, Strength};
+use super::{
+    Disagree, Lack, LayerBreach, LayerPlace, LayerSevered, LayerWeakness, Member, Named, Owner,
+    Strength,
+};
 use crate::device::At;
 use crate::finding::{Diagnosis, Finding, MissingLine, Said, Weak};
 use crate::verifier::Verifier;
@@ -68,13 +71,42 @@ impl<'a> Findings<'a> {
         ats: impl IntoIterator<Item = At>,
     ) {
         let severed = LayerSevered { layer, owner, node, lacks };
-        let fleet = &self.verifier.world.fleet;
-        let missing = holder(fleet, layer, node).map(|device| {
-            let text = severed.lacking(fleet);
-            MissingLine { device, dialect: Some(layer), text }
-        });
+        let text = severed.lacking(&self.verifier.world.fleet);
         self.push(Diagnosis::LayerSevered(severed), ats);
-        missing.into_iter().for_each(|line| self.lacks(line));
+        self.lacks_in(layer, node, text);
+    }
+
+    /// Two layers name different things; beside it what each of them does not name of the job's own.
+    pub(super) fn disagree(
+        &mut self,
+        disagree: Disagree,
+        unnamed: [Option<Named>; 2],
+        ats: impl IntoIterator<Item = At>,
+    ) {
+        let (job, node) = (disagree.job.clone(), disagree.node);
+        let layers = [disagree.first.layer, disagree.second.layer];
+        self.push(Diagnosis::Disagree(disagree), ats);
+        for (layer, named) in layers.into_iter().zip(unnamed) {
+            let Some(named) = named else { continue };
+            let text = format!("{} of {job}", named.show(&self.verifier.world.fleet));
+            self.lacks_in(layer, node, text);
+        }
+    }
+
+    /// A layer does not say of a node what is planned there.
+    pub(super) fn unsaid(&mut self, layer: Dialect, node: NodeId, what: String, planned: &str) {
+        let text = format!("{what}: {planned}");
+        let weakness =
+            LayerWeakness::Drift { what, held: "unknown".into(), planned: planned.into() };
+        self.open(self.verifier.world.fleet.node_device(node), weakness, []);
+        self.lacks_in(layer, Some(node), text);
+    }
+
+    /// Names what whoever speaks for a layer does not say.
+    fn lacks_in(&mut self, layer: Dialect, node: Option<NodeId>, text: String) {
+        if let Some(device) = holder(&self.verifier.world.fleet, layer, node) {
+            self.lacks(MissingLine { device, dialect: Some(layer), text });
+        }
     }
 
     pub(super) fn breach(

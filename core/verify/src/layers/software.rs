@@ -29,7 +29,7 @@ impl Verifier {
             let what = || component.to_string();
             match runs.as_slice() {
                 [] if planned.is_empty() => {}
-                [] => drift(view.device, what(), "unknown", planned, None, found),
+                [] => found.unsaid(Dialect::Versions, view.node, what(), planned),
                 [(held, at), others @ ..] => {
                     if *held != planned && !planned.is_empty() {
                         drift(view.device, what(), held, planned, Some(*at), found);
@@ -53,7 +53,7 @@ impl Verifier {
         }
         if view.boot.is_empty() {
             let planned = word(planned.secure_boot);
-            drift(view.device, "its boot".into(), "unknown", planned, None, found);
+            found.unsaid(Dialect::Versions, view.node, "its boot".into(), planned);
         }
     }
 
@@ -114,7 +114,7 @@ impl Verifier {
                 drift(view.device, what(), value, planned.as_str(), Some(at), found);
             }
             if is_known && lines().next().is_none() {
-                drift(view.device, what(), "unknown", planned.as_str(), None, found);
+                found.unsaid(Dialect::Kubernetes, view.node, what(), planned.as_str());
             }
         }
         for &(minor, pci, at) in &view.published {
@@ -130,7 +130,7 @@ impl Verifier {
             let Some(minor) = view.model.pci.minor(gpu) else { continue };
             if view.published.iter().all(|(held, ..)| *held != minor) {
                 let what = format!("the published device gpu-{minor}");
-                drift(view.device, what, "unknown", &pci.to_string(), None, found);
+                found.unsaid(Dialect::Kubernetes, view.node, what, &pci.to_string());
             }
         }
     }

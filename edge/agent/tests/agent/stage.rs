@@ -272,7 +272,7 @@ impl Plans {
 
 const CLUSTER: &str = "\
 apiVersion: bulkhead.dev/v1
-kind: Agents
+kind: Fleet
 metadata: {name: harbour}
 spec:
   models:

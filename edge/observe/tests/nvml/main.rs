@@ -162,7 +162,7 @@ fn gpus_of_a_rack_are_in_its_fabric() {
                     1,
                 ),
                 cut: Some(
-                    Cut {
+                    MigCut {
                         is_on: false,
                         instances: [],
                     },
