@@ -128,9 +128,11 @@ impl Cut {
         verifier.take(device, dialect, &part.part, Some(read::claims(dialect, &self.text)));
         let found = verifier.judge();
         verifier.take(device, dialect, &part.part, Some(read::claims(dialect, &part.text)));
+        // A thing of Kubernetes or libvirt is a document of many lines: it is named by one of them.
+        let is_nested = matches!(dialect, Dialect::Kubernetes | Dialect::Vm);
         let says = |said: &Said| {
-            (said.device, said.dialect, &said.part, said.line as usize)
-                == (device, dialect, &part.part, self.line + 1)
+            (said.device, said.dialect, &said.part) == (device, dialect, &part.part)
+                && (is_nested || said.line as usize == self.line + 1)
         };
         let lacks = |line: &MissingLine| (line.device, line.dialect) == (device, Some(dialect));
         let names = |finding: &Finding| {

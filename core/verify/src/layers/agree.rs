@@ -11,7 +11,6 @@ use super::{
     Atom, Disagree, Lack, LayerPlace, LayerWeakness, Member, Named, Owner, Strength, View,
 };
 use crate::device::{At, Line};
-use crate::finding::Diagnosis;
 use crate::verifier::Verifier;
 use crate::weakness::Weakness;
 
@@ -172,13 +171,20 @@ impl Verifier {
         };
         let (first, second) = (numbers(&given), numbers(&opened));
         if first != second && (opens_channels || !opened.is_empty()) {
+            let unnamed = [without(&second, &first), without(&first, &second)];
             let first = View { layer: Dialect::Imex, names: Named::Channels(first) };
             let second = View { layer: Dialect::Devices, names: Named::Channels(second) };
             let ats = ats(&given).into_iter().chain(ats(&opened));
             let (job, node) = (job.name.clone(), Some(view.node));
-            found.push(Diagnosis::Disagree(Disagree { job, node, first, second }), ats);
+            found.disagree(Disagree { job, node, first, second }, unnamed, ats);
         }
     }
+}
+
+/// The channels of the one that are not among those of the other, if there are any.
+fn without(one: &[u16], other: &[u16]) -> Option<Named> {
+    let left: Vec<u16> = one.iter().copied().filter(|number| !other.contains(number)).collect();
+    (!left.is_empty()).then_some(Named::Channels(left))
 }
 
 /// Two lines with different numbers, if there are any.

@@ -101,9 +101,15 @@ impl Verifier {
         }
         let shown = |minors: u64| Named::Minors(minors).show(&self.world.fleet);
         let what = "what Slurm gives out".into();
+        let unsaid = all_gpus(view.model) & !held;
         let (held, planned) = (shown(held), shown(all_gpus(view.model)));
         let ats: Vec<At> = view.schedulable.iter().map(|(_, at)| *at).collect();
         found.open(view.device, LayerWeakness::Drift { what, held, planned }, ats);
+        if unsaid != 0 {
+            let node = &self.world.fleet.nodes[view.node.index()].name;
+            let text = format!("{} of {node}", shown(unsaid));
+            found.lacks_in(Dialect::Slurm, Some(view.node), text);
+        }
     }
 }
 

@@ -103,7 +103,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Names what whoever speaks for a layer does not say.
-    fn lacks_in(&mut self, layer: Dialect, node: Option<NodeId>, text: String) {
+    pub(super) fn lacks_in(&mut self, layer: Dialect, node: Option<NodeId>, text: String) {
         if let Some(device) = holder(&self.verifier.world.fleet, layer, node) {
             self.lacks(MissingLine { device, dialect: Some(layer), text });
         }

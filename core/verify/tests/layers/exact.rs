@@ -59,6 +59,7 @@ fn a_board_joins_what_boards_of_its_kind_do() {
         },
         expect![[r#"
             drift: n1: NVLink partition 14 is unknown; the fleet says GPU 8
+              n1 nvlink lacks NVLink partition 14: GPU 8
             drift: n1: NVLink partition 20 is GPUs 1, 2; the fleet says that there is none
               n1 nvlink (head:15): NVLink partition 20 can join GPUs 1, 2
             drift: n2: NVLink partition 7 is GPUs 1, 2; the fleet says GPU 1
@@ -119,6 +120,7 @@ fn a_gpu_of_amd_is_known_to_be_one() {
             drift: t2: the division of GPU 2 is SPX NPS4; the fleet says SPX NPS1
               t2 amd (head:5): GPU 2 is divided as SPX and NPS4
             drift: t1: the division of GPU 4 is unknown; the fleet says SPX NPS1
+              t1 amd lacks the division of GPU 4: SPX NPS1
         "#]],
     );
 }
@@ -142,6 +144,7 @@ fn how_a_node_booted_is_known() {
         |world| world.cut("n1", Dialect::Versions, |line| matches!(line, Hold::BootedSecurely(_))),
         expect![[r#"
             drift: n1: its boot is unknown; the fleet says secure
+              n1 versions lacks its boot: secure
         "#]],
     );
 }
@@ -167,6 +170,7 @@ fn slurm_gives_out_every_gpu_and_knows_where_nodes_hang() {
               slurm slurm (tenant gold:1): in Slurm partition gold gold may use t1, one user to a node
               slurm slurm lacks node t2 of gold
             drift: n1: what Slurm gives out is no GPU device; the fleet says GPU devices 0, 1, 2, 3, 4, 5, 6, 7
+              slurm slurm lacks GPU devices 0, 1, 2, 3, 4, 5, 6, 7 of n1
             drift: slurm: where t1 hangs is unknown; the fleet says rack-1
               slurm slurm lacks t1 at rack-1
             drift: slurm: where t2 hangs is unknown; the fleet says rack-1
@@ -200,7 +204,9 @@ fn kubernetes_labels_and_publishes_all_of_a_node_that_it_knows() {
         },
         expect![[r#"
             drift: n1: the label accelerator.topograph.run/domain is unknown; the fleet says n1
+              kubernetes kubernetes lacks the label accelerator.topograph.run/domain: n1
             drift: n1: the published device gpu-3 is unknown; the fleet says 0000:44:00.0
+              kubernetes kubernetes lacks the published device gpu-3: 0000:44:00.0
         "#]],
     );
 }

@@ -143,6 +143,7 @@ fn an_iommu_group_of_two_owners_is_a_breach() {
               n1 vfio (job blue/infer:1): 0000:b8:00.0 is driven by vfio-pci
               n1 vfio (job blue/infer:2): 0000:bb:00.0 is driven by vfio-pci
               n1 devices (job blue/infer:2): blue/infer may open IOMMU group 13
+              n1 devices lacks GPU 2 of blue/infer
             disagree: n1: of red/train vfio names GPUs 1, 3 and devices names GPUs 1, 2, 3
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
@@ -277,6 +278,8 @@ fn a_channel_of_two_jobs_is_a_breach() {
             disagree: t2: of green/third imex names channel 21 and devices names channel 22
               t2 imex (job green/third:1): green/third has memory channel 21
               t2 devices (job green/third:9): green/third may open memory channel 22
+              t2 imex lacks channel 22 of green/third
+              t2 devices lacks channel 21 of green/third
         "#]],
     );
 }

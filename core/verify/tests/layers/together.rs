@@ -32,6 +32,7 @@ fn the_scheduler_gives_other_gpus_than_nvlink_joins() {
               n2 vfio (job green/sweep:3): 0000:87:00.0 is driven by nvidia
               n2 vfio (job green/sweep:4): 0000:bb:00.0 is driven by nvidia
               slurm slurm (job green/sweep:2): Slurm gave green/sweep GPU devices 4, 6 of n2
+              slurm slurm lacks GPUs 3, 4 of green/sweep
         "#]],
     );
 }
@@ -56,6 +57,7 @@ fn the_scheduler_gives_a_gpu_that_the_driver_of_the_host_does_not_have() {
               n2 vfio (job green/sweep:3): 0000:87:00.0 is driven by nvidia
               n2 vfio (job green/sweep:4): 0000:bb:00.0 is driven by nvidia
               n2 nvlink (job green/sweep:1): NVLink partition 1 is active
+              n2 vfio lacks GPU 1 of green/sweep
         "#]],
     );
 }
@@ -77,6 +79,7 @@ fn the_device_list_names_fewer_gpus_than_the_claim() {
               n2 devices (job green/tune:1): green/tune may open GPU device 2
               n2 devices (job green/tune:2): green/tune may open GPU device 1
               n2 devices (job green/tune:3): green/tune may open GPU device 3
+              n2 devices lacks GPU 5 of green/tune
         "#]],
     );
 }
@@ -108,6 +111,7 @@ fn the_claim_counts_by_modules_where_device_files_count_by_address() {
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
               kubernetes kubernetes (job red/train:2): red/train claims GPU device 0 of n1 in namespace red
               kubernetes kubernetes (job red/train:3): red/train claims GPU device 2 of n1 in namespace red
+              kubernetes kubernetes lacks GPUs 1, 3 of red/train
         "#]],
     );
 }
@@ -128,6 +132,7 @@ fn the_machine_lacks_a_gpu_that_vfio_has_bound_for_it() {
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
               n1 vm (job red/train:3): the virtual machine of red/train has 0000:86:00.0
+              n1 vm lacks GPU 3 of red/train
         "#]],
     );
 }
@@ -148,6 +153,8 @@ fn the_device_list_opens_another_channel_than_the_job_has() {
             disagree: t1: of gold/big imex names channel 21 and devices names channel 0
               t1 imex (job gold/big:1): gold/big has memory channel 21
               t1 devices (job gold/big:9): gold/big may open memory channel 0
+              t1 imex lacks channel 0 of gold/big
+              t1 devices lacks channel 21 of gold/big
             default-channel: t1: gold/big has memory channel 0, which is everybody's who chose none
               t1 devices (job gold/big:9): gold/big may open memory channel 0
         "#]],
@@ -173,6 +180,7 @@ fn the_domain_joins_other_gpus_than_the_device_list_opens() {
               t2 vfio (job gold/big:3): 0000:87:00.0 is driven by nvidia
               t2 vfio (job gold/big:4): 0000:bb:00.0 is driven by nvidia
               nvlink-rack-1 nvlink (job gold/big:2): NVLink partition 21 joins GPUs 1, 2 of t2
+              nvlink-rack-1 nvlink lacks GPUs 3, 4 of gold/big
         "#]],
     );
 }
@@ -207,6 +215,8 @@ fn two_trays_of_one_job_are_in_two_partitions() {
             disagree: t2: of gold/big imex names channel 99 and devices names channel 21
               t2 imex (job gold/big:1): gold/big has memory channel 99
               t2 devices (job gold/big:9): gold/big may open memory channel 21
+              t2 imex lacks channel 21 of gold/big
+              t2 devices lacks channel 99 of gold/big
         "#]],
     );
 }
