@@ -75,7 +75,7 @@ macro_rules! codes {
 
 codes! {
     // Packets, and who else shares a place.
-    Breach "breach" Critical "apply the plan again: one of the lines below joins them";
+    Breach "breach" Critical "apply the plan again: one of these lines joins them";
     Severed "severed" Medium "apply the plan again: a line between them is missing or wrong";
     Disagree "disagree" High "send the plan again to both layers";
 
