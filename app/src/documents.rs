@@ -11,7 +11,7 @@ use plan::Ledger;
 
 use crate::command::kept_alone;
 use crate::ending::Stop;
-use crate::state::State;
+use crate::state::{State, now};
 use crate::words::{DIM, note, plural, some};
 
 /// Which documents.
@@ -83,15 +83,15 @@ impl Documents {
     /// What is asked for with them, on top of what the log holds.
     pub(crate) fn draft(&self, state: &State) -> Result<Draft, Stop> {
         let request = self.request(false)?;
-        state.look()?.draft(&request).map_err(Stop::no_draft)
+        state.look()?.draft(&request, now()).map_err(Stop::no_draft)
     }
 
     /// The same, checked and not planned.
     pub(crate) fn asked(&self, state: &State) -> Result<(Intent, Ledger), Stop> {
         let request = self.request(false)?;
         let journal = state.look()?;
-        let intent = journal.asked(&request).map_err(Stop::no_draft)?;
-        Ok((intent, journal.state().ledger().clone()))
+        let intent = journal.asked(&request, now()).map_err(Stop::no_draft)?;
+        Ok((intent, journal.state_at(now()).ledger().clone()))
     }
 
     /// These alone, whatever the log holds.

@@ -201,8 +201,11 @@ fn a_trial_is_confirmed_or_goes_back() {
     let trial = [&apply[..], &["--confirm-within", "1h"]].concat();
     desk.run(&trial).ends(0).says("On trial: the devices go back in 1h");
     desk.run(&["agent", "status"]).ends(0).says("unless confirmed");
+    desk.run(&apply).ends(1).complains("--confirm").complains("goes back in 3");
     let confirm = [&apply[..], &["--confirm"]].concat();
     desk.run(&confirm).ends(0).says("Confirmed: 3 agents stay with generation 1.");
+    desk.run(&confirm).ends(1).complains("No plan is on trial");
+    desk.run(&apply).ends(0).says("Nothing to do");
     let answer = desk.run(&["agent", "status", "-o", "json"]).ends(0);
     assert!(!answer.out.contains("\"confirmUntilMs\": 1"), "{}", answer.out);
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use apply::HoldTerms;
+use apply::OnDrift;
 use control::{Committed, Control, Draft, Hurry, NoDraft, Proof, Request, Who, observed};
 use intent::Source;
 use model::{Artifact, DeviceId, Fleet, Owners, Timestamp};
@@ -139,7 +139,7 @@ impl Story {
         let documents = self.documents.iter().chain([(&own, &step.documents)]);
         let sources: Vec<Source<'_>> =
             documents.map(|(file, text)| Source { file, text }).collect();
-        let draft = match control.journal().draft(&Request::only(&sources)) {
+        let draft = match control.journal().draft(&Request::only(&sources), NOW) {
             Ok(draft) => draft,
             Err(none) => {
                 output("refusal", refusal(none));
@@ -228,8 +228,8 @@ impl Act {
     fn send(&mut self, committed: &Committed, control: &mut Control<MemoryStore>) -> bool {
         let is_same = |_, desired: &str, held: &str| desired == held;
         let again = control.differing(&committed.cleared, &self.fabric, is_same);
-        let (terms, nobody) = (HoldTerms::default(), BTreeSet::new());
-        match control.send(committed, &again, &terms, &nobody, &mut self.fabric, NOW) {
+        let nobody = BTreeSet::new();
+        match control.send(committed, &again, OnDrift::Repair, &nobody, &mut self.fabric, NOW) {
             Ok(applied) => applied.in_force(),
             Err(error) => panic!("a log made of memory takes everything: {error}"),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent::{Address, Agents, Authority, Reached};
-use apply::{HoldTerms, Outcome};
+use apply::{OnDrift, Outcome};
 use control::{Control, Hurry, Stopped, Who};
 use model::Timestamp;
 
@@ -32,6 +32,9 @@ pub(crate) fn apply(folder: &Folder) -> Result<(), LabTrouble> {
     let committed = match control.take(&request, Hurry::default(), now()) {
         Ok(committed) => committed,
         Err(Stopped::NoDraft(none)) => return Err(none.into()),
+        Err(Stopped::OnTrial(_)) => {
+            return Err(LabTrouble::Refused("a plan is on trial: confirm it first".into()));
+        }
         Err(Stopped::Unproved(_, unproved)) => {
             let count = unproved.findings.len();
             let said = format!("the proof has {count} findings; `bulkhead verify` tells them");
@@ -43,8 +46,9 @@ pub(crate) fn apply(folder: &Folder) -> Result<(), LabTrouble> {
     let agents = agents.map_err(failed("the agents"))?;
     let fleet = &committed.draft.intent.fleet;
     let mut devices = Reached { fleet, agents: &agents };
-    let (terms, nobody) = (HoldTerms::default(), BTreeSet::new());
-    let applied = control.send(&committed, &nobody, &terms, &nobody, &mut devices, now())?;
+    let nobody = BTreeSet::new();
+    let applied =
+        control.send(&committed, &nobody, OnDrift::Repair, &nobody, &mut devices, now())?;
     for receipt in &applied.receipts {
         let said = match &receipt.outcome {
             Ok(Outcome::Held { .. } | Outcome::Unchanged) => continue,
@@ -59,7 +63,7 @@ pub(crate) fn apply(folder: &Folder) -> Result<(), LabTrouble> {
     Ok(())
 }
 
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

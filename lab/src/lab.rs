@@ -11,6 +11,7 @@ use nix::sys::signal::Signal;
 use plan::Plan;
 
 use crate::folder::Folder;
+use crate::force::now;
 use crate::probe::Crowd;
 use crate::process::{self, Process};
 use crate::spec::Spec;
@@ -259,8 +260,8 @@ impl Lab {
 /// The plan in force; before anything was asked for, the one that the documents will lead to.
 pub(crate) fn planned(folder: &Folder) -> Result<Plan, LabTrouble> {
     let journal = Journal::open(store::Folder::open(folder.state())?)?;
-    let draft = match journal.in_force() {
-        Err(NoDraft::Nothing) => journal.draft(&request(folder)?)?,
+    let draft = match journal.in_force(now()) {
+        Err(NoDraft::Nothing) => journal.draft(&request(folder)?, now())?,
         draft => draft?,
     };
     Ok(draft.next.plan)

@@ -10,6 +10,7 @@ use super::sending::Sending;
 use crate::asking::is_agreed;
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
+use crate::state::now;
 use crate::words::{BAD, Format, NAME, aside, examples, plural};
 
 /// Make it so: plan, render, prove, write down, and only then send
@@ -63,7 +64,7 @@ impl Apply {
         }
         let request = self.documents.request(self.prune)?;
         if self.prune {
-            let draft = control.journal().draft(&request).map_err(Stop::no_draft)?;
+            let draft = control.journal().draft(&request, now()).map_err(Stop::no_draft)?;
             may_take_away(draft.deleted(), self.yes, self.sending.output.format)?;
         }
         self.sending.run(&mut control, &request, out)

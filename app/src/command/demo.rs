@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
-use apply::HoldTerms;
+use apply::OnDrift;
 use clap::Args;
 use control::{Control, Draft, Hurry, Request, Stopped, observed};
 use model::{Artifact, DeviceId, Dialect, JobName, Part, Port, Protocol, Service};
@@ -87,7 +87,8 @@ struct Actor {
 impl<'o> Stage<'o> {
     fn set(out: &'o mut dyn Write) -> Result<Self, Stop> {
         let control = Control::open(MemoryStore::new(0), who("demo"))?;
-        let draft = control.journal().draft(&Request::put(&DOCUMENTS)).map_err(Stop::no_draft)?;
+        let asked = Request::put(&DOCUMENTS);
+        let draft = control.journal().draft(&asked, now()).map_err(Stop::no_draft)?;
         let fabric = Fabric::new(draft.intent.fleet.clone());
         Ok(Self { out, step: 0, control, draft, fabric })
     }
@@ -192,16 +193,19 @@ impl<'o> Stage<'o> {
         let committed = match self.control.take(&request, Hurry::default(), now()) {
             Ok(committed) => committed,
             Err(Stopped::NoDraft(none)) => return Err(Stop::no_draft(none)),
-            Err(Stopped::Unproved(..)) => unreachable!("the demonstration's own plan is sound"),
+            Err(Stopped::Unproved(..) | Stopped::OnTrial(_)) => {
+                unreachable!("the demonstration's own plan is sound, and nothing is on trial")
+            }
         };
         let is_same = |_, desired: &str, held: &str| desired == held;
         let again = self.control.differing(&committed.cleared, &self.fabric, is_same);
-        let (terms, without) = (HoldTerms::default(), BTreeSet::new());
+        let without = BTreeSet::new();
         let fabric = &mut self.fabric;
-        let applied = self.control.send(&committed, &again, &terms, &without, fabric, now())?;
+        let applied =
+            self.control.send(&committed, &again, OnDrift::Repair, &without, fabric, now())?;
         let generation = self.control.journal().state().ledger().generation();
         write_receipts(&committed, &applied, 0, generation, self.out)?;
-        self.draft = self.control.journal().in_force().map_err(Stop::no_draft)?;
+        self.draft = self.control.journal().in_force(now()).map_err(Stop::no_draft)?;
         Ok(())
     }
 

@@ -80,7 +80,7 @@ impl Plan {
         let (documents, device) = self.asked();
         let request = documents.request(self.prune)?;
         let journal = self.state.look()?;
-        let draft = journal.draft(&request).map_err(Stop::no_draft)?;
+        let draft = journal.draft(&request, now()).map_err(Stop::no_draft)?;
         if self.diff.is_some() {
             return self.differ(&journal, &draft, device, out);
         }
@@ -139,7 +139,7 @@ impl Plan {
         device: Option<&str>,
         out: &mut dyn Write,
     ) -> Result<Ended, Stop> {
-        let before = match journal.in_force() {
+        let before = match journal.in_force(now()) {
             Ok(before) => Some(before),
             Err(NoDraft::Nothing) => None,
             Err(none) => return Err(Stop::no_draft(none)),

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use agent::Reached;
-use apply::{Applied, Devices, Gate, HoldTerms, OnDrift, Outcome, Receipt};
+use apply::{Applied, Devices, Gate, OnDrift, Outcome, Receipt};
 use bulkhead_agent::Span;
 use clap::{Args, ValueEnum};
-use control::{Committed, Control, Hurry, Request, Stopped};
-use model::{Dialect, Fleet, Generation, Name};
+use control::{Committed, Control, Draft, Hurry, Request, Stay, Stopped};
+use model::{Dialect, Fleet, Generation, Name, Timestamp};
 use serde::Serialize;
 use store::Folder;
 
@@ -113,6 +113,7 @@ impl Sending {
         let committed = match control.take(request, hurry, now()) {
             Ok(committed) => committed,
             Err(Stopped::NoDraft(none)) => return Err(Stop::no_draft(none)),
+            Err(Stopped::OnTrial(until)) => return Err(on_trial(until)),
             Err(Stopped::Unproved(draft, unproved)) => {
                 words::aside(format_args!("{BAD}Nothing was sent.{BAD:#}"));
                 let extent = Extent::of(&unproved.owners, &unproved.artifacts);
@@ -120,7 +121,7 @@ impl Sending {
                 return answer(fleet, &unproved.artifacts, &extent, findings, None, format, out);
             }
         };
-        let without = self.left_out(&committed)?;
+        let without = left_out(&self.without, &committed.draft)?;
         let (applied, before) = match self.to {
             To::Sim => {
                 let mut devices = self.state.devices(&committed.draft.intent.fleet);
@@ -170,10 +171,17 @@ impl Sending {
         if self.to == To::Sim {
             return Err(no_agents());
         }
-        let draft = control.journal().in_force().map_err(Stop::no_draft)?;
+        let draft = control.journal().in_force(now()).map_err(Stop::no_draft)?;
         let fleet = &draft.intent.fleet;
         let agents = self.ca.agents()?;
-        let receipts = control.confirm(&mut Reached { fleet, agents: &agents }, fleet, now())?;
+        let without = left_out(&self.without, &draft)?;
+        let mut devices = Reached { fleet, agents: &agents };
+        let (receipts, stays) = match control.confirm(&mut devices, fleet, &without, now())? {
+            Stay::Confirmed(receipts) => (receipts, true),
+            Stay::NotEverywhere(receipts) => (receipts, false),
+            Stay::TooLate => return Err(too_late()),
+            Stay::NoTrial => return Err(no_trial()),
+        };
         let mut table = Table::new(2);
         for receipt in receipts.iter().filter(|receipt| !receipt.is_held()) {
             let name = fleet.device_name(receipt.device);
@@ -182,14 +190,16 @@ impl Sending {
         }
         table.write(out)?;
         let generation = control.journal().state().ledger().generation();
-        if receipts.iter().all(Receipt::is_held) {
+        if stays {
             let agents = plural(receipts.len(), "agent");
             writeln!(out, "{GOOD}Confirmed{GOOD:#}: {agents} stay with generation {generation}.")?;
+            self.write_left_out(out)?;
             return Ok(Ended::Done);
         }
         writeln!(
             out,
-            "{NOTE}Not confirmed everywhere{NOTE:#}: apply again, so that all hold the same."
+            "{NOTE}Not confirmed everywhere{NOTE:#}: it is still on trial. See to those above and \
+             confirm again in time, or leave one out with `--without DEVICE`."
         )?;
         Ok(Ended::Found)
     }
@@ -201,15 +211,6 @@ impl Sending {
         Ok(())
     }
 
-    fn left_out(&self, committed: &Committed) -> Result<BTreeSet<Name>, Stop> {
-        for name in &self.without {
-            if committed.draft.device(name.as_str()).is_none() {
-                return Err(super::render::no_device(name.as_str()));
-            }
-        }
-        Ok(self.without.iter().cloned().collect())
-    }
-
     fn send(
         &self,
         control: &mut Control<Folder>,
@@ -218,11 +219,7 @@ impl Sending {
         without: &BTreeSet<Name>,
         devices: &mut dyn Devices,
     ) -> Result<Applied, Stop> {
-        let terms = HoldTerms {
-            on_drift: self.on_drift.into(),
-            confirm_within: self.confirm_within.map(|span| span.0),
-        };
-        Ok(control.send(committed, again, &terms, without, devices, now())?)
+        Ok(control.send(committed, again, self.on_drift.into(), without, devices, now())?)
     }
 
     /// Agents that hold the plan already, but do something else on drift, are sent it once more.
@@ -245,10 +242,7 @@ impl Sending {
             if status.on_drift != on_drift {
                 before.on_drift = Some(on_drift);
             }
-            if status.on_drift != on_drift
-                || status.gate != Gate::Open
-                || self.confirm_within.is_some()
-            {
+            if status.on_drift != on_drift || status.gate != Gate::Open {
                 again.insert(name.clone());
             }
         }
@@ -257,20 +251,25 @@ impl Sending {
         Ok((applied, before))
     }
 
+    fn write_left_out(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.without.is_empty() {
+            return Ok(());
+        }
+        let names = some(&self.without, 6);
+        writeln!(
+            out,
+            "{NOTE}Without {names}{NOTE:#}: what it holds is not what was proved, and numbers that \
+             it may still hold stay taken. `bulkhead apply` includes it again."
+        )
+    }
+
     fn write_remarks(
         &self,
         applied: &Applied,
         before: &Before,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        if !self.without.is_empty() {
-            let names = some(&self.without, 6);
-            writeln!(
-                out,
-                "{NOTE}Without {names}{NOTE:#}: what it holds is not what was proved, and numbers \
-                 that it may still hold stay taken. `bulkhead apply` includes it again."
-            )?;
-        }
+        self.write_left_out(out)?;
         if self.to == To::Sim {
             return Ok(());
         }
@@ -294,6 +293,40 @@ impl Sending {
         }
         Ok(())
     }
+}
+
+/// The devices that are left out, if all of them exist.
+fn left_out(without: &[Name], draft: &Draft) -> Result<BTreeSet<Name>, Stop> {
+    match without.iter().find(|name| draft.device(name.as_str()).is_none()) {
+        Some(name) => Err(super::render::no_device(name.as_str())),
+        None => Ok(without.iter().cloned().collect()),
+    }
+}
+
+fn on_trial(until: Timestamp) -> Stop {
+    let left = until.0.saturating_sub(now().0).div_ceil(1000);
+    Stop::argument(
+        "on-trial",
+        format!("a plan is on trial: it goes back in {left} s unless it is confirmed"),
+        "stay with it first, by `bulkhead apply --to agents --confirm`, or wait until it went back; \
+         `--confirm-within TIME` adds to the trial",
+    )
+}
+
+fn too_late() -> Stop {
+    Stop::argument(
+        "trial-over",
+        "its time was over: the devices went back, and so did the log".into(),
+        "apply the documents again, and confirm them in time",
+    )
+}
+
+fn no_trial() -> Stop {
+    Stop::argument(
+        "no-trial",
+        "no plan is on trial: there is nothing to confirm".into(),
+        "`bulkhead history` says what was applied, confirmed and taken back",
+    )
 }
 
 fn no_agents() -> Stop {

@@ -85,7 +85,7 @@ impl Watch {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let mut journal = self.state.look()?;
         self.tell_unapplied(&journal)?;
-        let draft = journal.in_force().map_err(Stop::no_draft)?;
+        let draft = journal.in_force(now()).map_err(Stop::no_draft)?;
         let agents = Arc::new(self.ca.agents()?);
         let nodes = agents.nodes().map(|(name, _)| name.clone()).collect();
         let mut post = Post::new(draft, self.output.format, nodes);
@@ -114,7 +114,8 @@ impl Watch {
         if self.documents.is_empty() {
             return Ok(());
         }
-        let draft = journal.draft(&self.documents.request(false)?).map_err(Stop::no_draft)?;
+        let draft =
+            journal.draft(&self.documents.request(false)?, now()).map_err(Stop::no_draft)?;
         if !draft.repeats() {
             aside(format_args!(
                 "{NOTE}Not applied{NOTE:#}: the documents ask for more than the log says. What was \
@@ -156,8 +157,9 @@ impl Watch {
                 }
             }
             // Read on before anything is judged: it may be judged by another plan now.
-            if journal.catch_up()? && post.is_behind(journal.state()) {
-                post.follow(journal.in_force().map_err(Stop::no_draft)?);
+            journal.catch_up()?;
+            if post.is_behind(&journal.state_at(now())) {
+                post.follow(journal.in_force(now()).map_err(Stop::no_draft)?);
                 settle_until = Instant::now() + SETTLE;
                 beat_at = Instant::now();
             }
@@ -206,7 +208,7 @@ fn renew_all_the_time(
         loop {
             let is_moved = journal.catch_up().unwrap_or(false);
             if (is_moved || renew_at <= Instant::now())
-                && let Ok(draft) = journal.in_force()
+                && let Ok(draft) = journal.in_force(now())
             {
                 let fleet = &draft.intent.fleet;
                 let numbered = journal.acknowledged(fleet);

@@ -10,7 +10,7 @@ use apply::{Admitted, Linux, ManagedNode as _};
 use control::{Journal, Request};
 use intent::Source;
 use lab::Fault;
-use model::{Artifact, DeviceId, Dialect, Generation, Part, PartText};
+use model::{Artifact, DeviceId, Dialect, Generation, Part, PartText, Timestamp};
 use nix::sys::signal::{Signal, raise};
 use observe::{Place, Vrfs, Vty};
 use plan::Plan;
@@ -126,7 +126,7 @@ impl<'a> Change<'a> {
         let sources: Vec<Source<'_>> =
             papers.iter().map(|(file, text)| Source { file, text }).collect();
         let journal = Journal::open(store::Folder::open(self.lab.state()).unwrap()).unwrap();
-        let Ok(draft) = journal.draft(&Request::only(&sources)) else {
+        let Ok(draft) = journal.draft(&Request::only(&sources), Timestamp(0)) else {
             panic!("the lab's own documents can be planned");
         };
         draft.next.plan

@@ -68,10 +68,13 @@ pub enum Record {
         /// Which generation each of them started.
         devices: Vec<(Name, Generation)>,
     },
-    /// The plan on trial stays.
+    /// The plan on trial stays: every device that was sent it said so.
     Confirmed {
         /// Which one.
         generation: Generation,
+        /// But for these, which nobody asked: they may go back by themselves.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        without: Vec<Name>,
     },
     /// Nobody confirmed the plan on trial in time: its documents are no longer asked for, and the
     /// choices that follow take everything back that it changed.

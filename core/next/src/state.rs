@@ -23,8 +23,14 @@ pub struct State {
     /// The generation whose ports each device opened, likewise.
     started: BTreeMap<Name, Generation>,
     trial: Option<Trial>,
+    /// Devices that may have gone back by themselves from what they were sent last: what they hold
+    /// under its number, nobody knows before they are sent something under another.
+    doubted: BTreeSet<Name>,
     findings: BTreeSet<SmolStr>,
 }
+
+/// The first life of a log.
+const FIRST: Epoch = Epoch(1);
 
 /// A plan that goes back by itself unless somebody confirms it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -85,8 +91,12 @@ impl State {
                     self.acknowledge(device, *generation)?;
                 }
             }
-            Record::Started { devices } => self.started.extend(devices.iter().cloned()),
-            Record::Confirmed { .. } => self.confirm()?,
+            Record::Started { devices } => {
+                for (device, generation) in devices {
+                    later(&mut self.started, device, *generation);
+                }
+            }
+            Record::Confirmed { without, .. } => self.confirm(without)?,
             Record::WentBack { .. } => self.go_back()?,
             Record::Found { id, .. } => drop(self.findings.insert(id.clone())),
             Record::Resolved { id } => drop(self.findings.remove(id)),
@@ -144,17 +154,47 @@ impl State {
         self.trial.as_ref()
     }
 
+    /// Whether a device was sent something on trial that it may have gone back from by itself. It
+    /// must be sent what it shall hold under a later number, be it the same text.
+    #[must_use]
+    pub fn is_doubted(&self, device: &Name) -> bool {
+        self.doubted.contains(device)
+    }
+
+    /// Whether nobody heard of a device in this life of the log, and the log had another before: it
+    /// may hold what this one does not know.
+    #[must_use]
+    pub fn is_unheard(&self, device: &Name) -> bool {
+        self.epoch > FIRST && !self.acknowledged.contains_key(device)
+    }
+
+    /// Whether a device was sent something that is on trial.
+    #[must_use]
+    pub fn is_on_trial(&self, device: &Name) -> bool {
+        let desired = self.desired.get(device);
+        let tried = |trial: &Trial| desired.is_some_and(|(is, _)| *is > trial.ledger.generation());
+        self.trial.as_ref().is_some_and(tried)
+    }
+
+    /// What this comes to when nobody confirms the plan on trial: what was asked for before it, and
+    /// the numbers of before, with the records that say so. None if nothing is on trial.
+    ///
+    /// # Errors
+    /// If what was before does not follow.
+    pub fn gone_back(&self) -> Result<Option<(Vec<Record>, Self)>, Inconsistent> {
+        let Some(trial) = &self.trial else { return Ok(None) };
+        let mut records = vec![Record::WentBack { generation: self.ledger.generation() }];
+        let choices = plan::go_back(&trial.ledger, &self.ledger);
+        records.extend(choices.into_iter().map(Record::Choice));
+        let mut before = self.clone();
+        records.iter().try_for_each(|record| before.fold(record))?;
+        Ok(Some((records, before)))
+    }
+
     /// The findings that stand, by what tells them apart.
     #[must_use]
     pub const fn findings(&self) -> &BTreeSet<SmolStr> {
         &self.findings
-    }
-
-    /// The choices that take back what is on trial; none if nothing is.
-    #[must_use]
-    pub fn way_back(&self) -> Vec<plan::Choice> {
-        let trial = self.trial.as_ref();
-        trial.map(|trial| plan::go_back(&trial.ledger, &self.ledger)).unwrap_or_default()
     }
 
     /// What was freed and waits for a device that no longer says anything of it: its text did not
@@ -219,12 +259,28 @@ impl State {
         self.root = Some(root);
         for device in gone {
             self.desired.remove(device);
-            self.acknowledged.remove(device);
-            self.started.remove(device);
+            self.forget(device);
+            self.doubted.remove(device);
         }
-        let changed = changed.iter().map(|to| (to.device.clone(), (generation, to.digest)));
-        self.desired.extend(changed);
+        for Target { device, digest } in changed {
+            self.desired.insert(device.clone(), (generation, *digest));
+            self.doubted.remove(device);
+        }
         Ok(())
+    }
+
+    /// Nobody knows any more what a device holds.
+    fn forget(&mut self, device: &Name) {
+        self.acknowledged.remove(device);
+        self.started.remove(device);
+    }
+
+    /// They may have gone back by themselves, or will.
+    fn doubt(&mut self, devices: impl IntoIterator<Item = Name>) {
+        for device in devices {
+            self.forget(&device);
+            self.doubted.insert(device);
+        }
     }
 
     /// Whoever holds a plan on trial may go back: it is seen without what it held before only when
@@ -234,7 +290,7 @@ impl State {
         if desired.is_none_or(|desired| generation > desired) {
             return Err(Inconsistent::NotSent { device: device.clone(), generation });
         }
-        self.acknowledged.insert(device.clone(), generation);
+        later(&mut self.acknowledged, device, generation);
         if self.trial.is_none() {
             self.see(device.clone(), generation)?;
         }
@@ -245,8 +301,25 @@ impl State {
         Ok(self.ledger.apply(&plan::Choice::Seen { device, generation })?)
     }
 
-    fn confirm(&mut self) -> Result<(), Inconsistent> {
+    fn confirm(&mut self, without: &[Name]) -> Result<(), Inconsistent> {
+        let tried = without.iter().filter(|device| self.is_on_trial(device));
+        let tried: Vec<Name> = tried.cloned().collect();
         self.trial.take().ok_or(Inconsistent::NoTrial)?;
+        self.doubt(tried);
+        self.see_acknowledged()
+    }
+
+    fn go_back(&mut self) -> Result<(), Inconsistent> {
+        let tried = self.desired.keys().filter(|device| self.is_on_trial(device));
+        let tried: Vec<Name> = tried.cloned().collect();
+        let trial = self.trial.take().ok_or(Inconsistent::NoTrial)?;
+        self.doubt(tried);
+        self.documents = trial.documents;
+        self.see_acknowledged()
+    }
+
+    /// What was acknowledged while something was on trial counts now that nothing is.
+    fn see_acknowledged(&mut self) -> Result<(), Inconsistent> {
         for (device, generation) in self.acknowledged.clone() {
             if self.ledger.seen().get(&device).is_none_or(|seen| *seen < generation) {
                 self.see(device, generation)?;
@@ -254,10 +327,10 @@ impl State {
         }
         Ok(())
     }
+}
 
-    fn go_back(&mut self) -> Result<(), Inconsistent> {
-        let trial = self.trial.take().ok_or(Inconsistent::NoTrial)?;
-        self.documents = trial.documents;
-        Ok(())
-    }
+/// What a device said of an earlier generation may be written down late, and takes nothing back.
+fn later(said: &mut BTreeMap<Name, Generation>, device: &Name, generation: Generation) {
+    let last = said.entry(device.clone()).or_insert(generation);
+    *last = generation.max(*last);
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apply::{Applied, Devices, HoldTerms, Order, Receipt};
-use model::{Artifact, DeviceId, Dialect, Epoch, Generation, Name, Timestamp};
-use next::{Action, Put, Record, due};
+use apply::{Applied, Devices, HoldTerms, OnDrift, Order, Outcome, Receipt};
+use model::{Artifact, DeviceId, Dialect, Epoch, Fleet, Generation, Name, Timestamp};
+use next::{Action, Put, Record, State, Trial, due};
 use observe::{Held, Holds};
 use plan::Contradiction;
 use store::Store;
@@ -47,6 +47,21 @@ pub enum Stopped {
     NoDraft(NoDraft),
     /// Its texts were not found without fault.
     Unproved(Box<Draft>, Box<Unproved>),
+    /// A plan is on trial until this moment: it is confirmed first, or goes back first.
+    OnTrial(Timestamp),
+}
+
+/// What became of a plan on trial that was to stay.
+#[derive(Debug)]
+pub enum Stay {
+    /// It stays. What the devices said that were asked.
+    Confirmed(Vec<Receipt>),
+    /// Not every device that was asked said that it stays with it.
+    NotEverywhere(Vec<Receipt>),
+    /// Its time was over: it goes back.
+    TooLate,
+    /// Nothing is on trial.
+    NoTrial,
 }
 
 impl From<JournalError> for Stopped {
@@ -115,10 +130,11 @@ impl<S: Store> Control<S> {
         now: Timestamp,
     ) -> Result<Committed, Stopped> {
         self.journal.catch_up()?;
-        if due(self.journal.state(), now).contains(&Action::GoBack) {
-            self.go_back(now)?;
+        self.go_back_if_due(now)?;
+        if let (Some(trial), None) = (self.journal.state().trial(), hurry.confirm_within) {
+            return Err(Stopped::OnTrial(trial.until));
         }
-        let draft = match self.journal.draft(request) {
+        let draft = match self.journal.draft(request, now) {
             Err(NoDraft::Journal(error)) => return Err(error.into()),
             Err(_) if request.expected.is_some() => return Err(NoDraft::Stale.into()),
             Err(none) => {
@@ -145,6 +161,9 @@ impl<S: Store> Control<S> {
     ///
     /// # Errors
     /// If the log cannot be written, or somebody wrote to it since the draft was made.
+    ///
+    /// # Panics
+    /// If the proof is of another draft.
     pub fn commit(
         &mut self,
         draft: Draft,
@@ -152,6 +171,8 @@ impl<S: Store> Control<S> {
         hurry: Hurry,
         now: Timestamp,
     ) -> Result<Committed, JournalError> {
+        let is_its_own = Arc::ptr_eq(proof.cleared.fleet(), &draft.intent.fleet);
+        assert!(is_its_own, "what is written down as proved is what was proved");
         let mut beside = Vec::new();
         let mut put = Vec::new();
         for document in &draft.put {
@@ -161,49 +182,51 @@ impl<S: Store> Control<S> {
             put.push(Put { key, digest, file, lines_before: document.lines_before });
             beside.push(kept);
         }
-        let mut records = self.terms(hurry, now);
-        let own = draft.records(&proof, put);
-        if own.is_empty() {
-            records.retain(|record| matches!(record, Record::Confirmed { .. }));
+        let mut records = draft.records(&proof, put);
+        let is_tried = !records.is_empty() || draft.state.trial().is_some();
+        if let Some(within) = hurry.confirm_within.filter(|_| is_tried) {
+            let ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+            records.insert(0, Record::Tried { until: Timestamp(now.0.saturating_add(ms)) });
         }
-        records.extend(own);
         self.journal.append_at(draft.at, &self.who, now, &records, beside, true)?;
         let changed = proof.changed.into_iter().map(|target| target.device).collect();
         Ok(Committed { draft, cleared: proof.cleared, changed })
     }
 
-    /// Whoever asks for something without a trial stays with what is on trial.
-    fn terms(&self, hurry: Hurry, now: Timestamp) -> Vec<Record> {
-        let state = self.journal.state();
-        let generation = state.ledger().generation();
-        match hurry.confirm_within {
-            Some(within) => {
-                let ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-                vec![Record::Tried { until: Timestamp(now.0.saturating_add(ms)) }]
-            }
-            None if state.trial().is_some() => vec![Record::Confirmed { generation }],
-            None => Vec::new(),
-        }
-    }
-
     /// Has devices hold what they shall, and writes down which of them do: all of whom the log does
-    /// not know it, and those in `again`. Those in `without` are left out, and waited for by nobody.
+    /// not know it, and those in `again`. Those in `without` are left out, and waited for by nobody;
+    /// but not those of which nobody heard since the log went back: what they hold may be what this
+    /// log gives to others.
     ///
     /// # Errors
-    /// If the log cannot be written. What devices say is no error.
+    /// If the log cannot be written; [`JournalError::is_moved`] if it says something later, which
+    /// somebody else asked for: take up again from there. What devices say is no error.
     pub fn send(
         &mut self,
         committed: &Committed,
         again: &BTreeSet<Name>,
-        terms: &HoldTerms,
+        on_drift: OnDrift,
         without: &BTreeSet<Name>,
         devices: &mut dyn Devices,
         now: Timestamp,
     ) -> Result<Applied, JournalError> {
         let cleared = &committed.cleared;
-        let mut orders = self.orders(cleared, without, |_, name| {
-            !self.journal.state().is_in_force(name) || again.contains(name)
+        self.journal.catch_up()?;
+        let state = self.journal.state();
+        if state.root() != Some(cleared.root()) {
+            return Err(self.moved());
+        }
+        let heard = without.iter().filter(|device| !state.is_unheard(device));
+        let without = &heard.cloned().collect();
+        let is_due = |name: &Name| !state.is_in_force(name) || again.contains(name);
+        // While something is on trial, just that is sent: whoever has no part in it would go back
+        // from what it shall hold. All who have one hear how long from now on.
+        let mut orders = self.orders(cleared, without, |_, name| match state.trial() {
+            Some(_) => state.is_on_trial(name),
+            None => is_due(name),
         });
+        let left = |trial: &Trial| Duration::from_millis(trial.until.0.saturating_sub(now.0));
+        let terms = HoldTerms { on_drift, confirm_within: state.trial().map(left) };
         if orders.is_empty() {
             let refused = self.keep_alive(cleared, without, devices);
             orders = self.orders(cleared, without, |device, _| refused.contains(&device));
@@ -211,36 +234,67 @@ impl<S: Store> Control<S> {
         if orders.is_empty() {
             return Ok(Applied { receipts: Vec::new(), is_started: true });
         }
-        let applied = apply::push(&orders, terms, devices);
-        self.note_receipts(cleared, &applied, now)?;
-        Ok(applied)
+        let applied = apply::push(&orders, &terms, devices);
+        self.note_receipts(&orders, &applied, now)?;
+        let fleet = cleared.fleet();
+        match applied.receipts.iter().any(|receipt| self.is_superseded(fleet, receipt)) {
+            true => Err(self.moved()),
+            false => Ok(applied),
+        }
     }
 
-    /// Tells devices to stay with what is on trial.
+    /// Whether a device refused an order because it was sent a later one of this very log.
+    fn is_superseded(&self, fleet: &Fleet, receipt: &Receipt) -> bool {
+        let Ok(Outcome::Stale { epoch, generation }) = receipt.outcome else { return false };
+        let state = self.journal.state();
+        let desired = state.desired().get(fleet.device_name(receipt.device));
+        epoch == state.epoch() && desired.is_some_and(|(last, _)| *last >= generation)
+    }
+
+    fn moved(&self) -> JournalError {
+        store::AppendError::Moved { at: self.journal.at() }.into()
+    }
+
+    /// Tells devices to stay with what is on trial, and writes down that they do. Those in `without`
+    /// are not asked, and are sent it anew when they answer.
     ///
     /// # Errors
     /// If the log cannot be written.
     pub fn confirm(
         &mut self,
         devices: &mut dyn Devices,
-        fleet: &model::Fleet,
+        fleet: &Fleet,
+        without: &BTreeSet<Name>,
         now: Timestamp,
-    ) -> Result<Vec<Receipt>, JournalError> {
+    ) -> Result<Stay, JournalError> {
         self.journal.catch_up()?;
-        let numbered = self.numbered(fleet.devices(), fleet);
-        let answers = devices.confirm(&numbered);
-        let all = answers.iter().all(|(_, answer)| answer.is_ok());
-        if all && self.journal.state().trial().is_some() {
-            let generation = self.journal.state().ledger().generation();
-            let record = Record::Confirmed { generation };
-            self.journal.append(&self.who, now, &[record], Vec::new(), true)?;
-            self.note_seen(now)?;
+        if self.go_back_if_due(now)? {
+            return Ok(Stay::TooLate);
         }
+        let state = self.journal.state();
+        if state.trial().is_none() {
+            return Ok(Stay::NoTrial);
+        }
+        let generation = state.ledger().generation();
+        let asked = fleet.devices().filter(|device| !without.contains(fleet.device_name(*device)));
+        let answers = devices.confirm(&self.numbered(asked, fleet));
+        let stays = answers.iter().all(|(_, answer)| answer.is_ok());
+        let without: Vec<Name> = without.iter().cloned().collect();
+        self.append_anew(now, true, |state| {
+            let is_it = state.trial().is_some() && state.ledger().generation() == generation;
+            let record = Record::Confirmed { generation, without: without.clone() };
+            if stays && is_it { vec![record] } else { Vec::new() }
+        })?;
+        self.note_seen(now)?;
         let receipt = |(device, answer): (DeviceId, Result<(), _>)| Receipt {
             device,
-            outcome: answer.map(|()| apply::Outcome::Unchanged),
+            outcome: answer.map(|()| Outcome::Unchanged),
         };
-        Ok(answers.into_iter().map(receipt).collect())
+        let receipts = answers.into_iter().map(receipt).collect();
+        Ok(match self.journal.state().trial() {
+            None => Stay::Confirmed(receipts),
+            Some(_) => Stay::NotEverywhere(receipts),
+        })
     }
 
     /// Writes a choice down that was made or seen elsewhere, such as the evidence of a scrub.
@@ -260,24 +314,23 @@ impl<S: Store> Control<S> {
         Ok(Ok(()))
     }
 
-    /// Takes back what nobody confirmed in time: documents, leases and texts.
-    fn go_back(&mut self, now: Timestamp) -> Result<(), JournalError> {
-        let state = self.journal.state();
-        let generation = state.ledger().generation();
-        let mut records = vec![Record::WentBack { generation }];
-        records.extend(state.way_back().into_iter().map(Record::Choice));
-        let mut before = next::State::clone(state);
-        let at = self.journal.at();
-        for record in &records {
-            before.fold(record).map_err(|source| JournalError::Inconsistent(at, source))?;
+    /// Takes back what nobody confirmed in time: documents, leases and texts. Whether it was due.
+    fn go_back_if_due(&mut self, now: Timestamp) -> Result<bool, JournalError> {
+        if !due(self.journal.state(), now).contains(&Action::GoBack) {
+            return Ok(false);
         }
+        let at = self.journal.at();
+        let back = self.journal.state().gone_back();
+        let back = back.map_err(|source| JournalError::Inconsistent(at, source))?;
+        let Some((mut records, before)) = back else { return Ok(false) };
         // What cannot be planned or proved any more is not sent: devices went back by themselves.
         if let Ok(draft) = self.journal.draft_over(Arc::new(before), &Request::default())
             && let Ok(proof) = draft.prove()
         {
             records.extend(draft.records(&proof, Vec::new()));
         }
-        self.journal.append(&self.who, now, &records, Vec::new(), true)
+        self.journal.append(&self.who, now, &records, Vec::new(), true)?;
+        Ok(true)
     }
 
     /// One order for each device that has texts and is wanted.
@@ -333,17 +386,14 @@ impl<S: Store> Control<S> {
         let fleet = cleared.fleet();
         let here = cleared.devices().map(|(device, _)| device);
         let here = here.filter(|device| !without.contains(fleet.device_name(*device)));
-        let numbered = self.numbered(here, fleet);
-        let confirmed = devices.confirm(&numbered).into_iter();
-        let renewed = devices.renew(&numbered).into_iter();
-        let refused = confirmed.chain(renewed).filter(|(_, answer)| answer.is_err());
-        refused.map(|(device, _)| device).collect()
+        let renewed = devices.renew(&self.numbered(here, fleet)).into_iter();
+        renewed.filter(|(_, answer)| answer.is_err()).map(|(device, _)| device).collect()
     }
 
     fn numbered(
         &self,
         devices: impl Iterator<Item = DeviceId>,
-        fleet: &model::Fleet,
+        fleet: &Fleet,
     ) -> Vec<(DeviceId, Epoch, Generation)> {
         let state = self.journal.state();
         let numbered = devices.filter_map(|device| {
@@ -356,34 +406,58 @@ impl<S: Store> Control<S> {
     /// What was heard can be heard again, so it is not waited for until it is on the disk.
     fn note_receipts(
         &mut self,
-        cleared: &Cleared,
+        orders: &[Order],
         applied: &Applied,
         now: Timestamp,
     ) -> Result<(), JournalError> {
-        let state = self.journal.state();
-        let held = applied.receipts.iter().filter(|receipt| receipt.is_held());
-        let held = held.filter_map(|receipt| {
-            let name = cleared.fleet().device_name(receipt.device);
-            let (generation, _) = state.desired().get(name)?;
-            Some((name.clone(), *generation))
-        });
-        let devices: Vec<(Name, Generation)> = held.collect();
-        if devices.is_empty() {
-            return Ok(());
-        }
-        let mut records = vec![Record::Acknowledged { devices: devices.clone() }];
-        if applied.is_started {
-            records.push(Record::Started { devices });
-        }
-        self.journal.append(&self.who, now, &records, Vec::new(), false)?;
+        let held = |order: &&Order| {
+            let mut receipts = applied.receipts.iter();
+            receipts.any(|receipt| receipt.device == order.device() && receipt.is_held())
+        };
+        let epoch = self.journal.state().epoch();
+        let said = orders.iter().filter(held);
+        let said: Vec<_> = said.map(|order| (order.name().clone(), order.generation())).collect();
+        self.append_anew(now, false, |state| {
+            let sent = |(device, held): &&(Name, Generation)| {
+                let desired = state.desired().get(device);
+                state.epoch() == epoch && desired.is_some_and(|(last, _)| held <= last)
+            };
+            let devices: Vec<_> = said.iter().filter(sent).cloned().collect();
+            if devices.is_empty() {
+                return Vec::new();
+            }
+            let mut records = vec![Record::Acknowledged { devices: devices.clone() }];
+            records.extend(applied.is_started.then_some(Record::Started { devices }));
+            records
+        })?;
         self.note_seen(now)
     }
 
     /// What was freed is free when every device that could hold it holds a text without it.
     fn note_seen(&mut self, now: Timestamp) -> Result<(), JournalError> {
-        let seen = self.journal.state().seen_unchanged();
-        let records: Vec<Record> = seen.into_iter().map(Record::Choice).collect();
-        self.journal.append(&self.who, now, &records, Vec::new(), false)
+        self.append_anew(now, false, |state| {
+            state.seen_unchanged().into_iter().map(Record::Choice).collect()
+        })
+    }
+
+    /// Writes down what follows from the state. Whoever loses the race for the log reads on, and
+    /// says what follows then.
+    fn append_anew(
+        &mut self,
+        now: Timestamp,
+        is_durable: bool,
+        say: impl Fn(&State) -> Vec<Record>,
+    ) -> Result<(), JournalError> {
+        let mut tries = 0;
+        loop {
+            let records = say(self.journal.state());
+            let done = self.journal.append(&self.who, now, &records, Vec::new(), is_durable);
+            tries += 1;
+            match done {
+                Err(error) if error.is_moved() && tries < TRIES => drop(self.journal.catch_up()?),
+                done => return done,
+            }
+        }
     }
 
     fn note_refusal(&mut self, none: &NoDraft, now: Timestamp) -> Result<(), JournalError> {

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use intent::{Intent, Key, SourcePlace, Written};
-use model::{Artifact, DeviceId, JobName, Name, NodeId, Owners, Port};
-use next::{Record, State, Target};
+use model::{Artifact, DeviceId, JobName, Name, NodeId, Owners, Port, Timestamp};
+use next::{Action, Record, State, Target, due};
 use plan::{Lease, Ledger, Next};
 use store::{Revision, Store};
 use verify::{Cleared, Finding};
@@ -70,7 +70,8 @@ impl fmt::Display for RefusedPlan {
 pub struct Proof {
     /// What may be sent.
     pub cleared: Cleared,
-    /// The devices whose text differs from before.
+    /// The devices whose text differs from before, and those of which nobody knows what they hold
+    /// under the number of before.
     pub changed: Vec<Target>,
     /// The devices that are configured no longer.
     pub gone: Vec<Name>,
@@ -94,28 +95,39 @@ impl From<JournalError> for NoDraft {
 }
 
 impl<S: Store> Journal<S> {
-    /// What a request would come to. Nothing is written.
+    /// What a request would come to at this moment. Nothing is written.
     ///
     /// # Errors
     /// Every reason why it cannot be.
-    pub fn draft(&self, request: &Request) -> Result<Draft, NoDraft> {
-        self.draft_over(Arc::clone(self.state()), request)
+    pub fn draft(&self, request: &Request, now: Timestamp) -> Result<Draft, NoDraft> {
+        self.draft_over(self.state_at(now), request)
     }
 
-    /// The plan in force: a function of the log, and of nothing else.
+    /// The plan in force at this moment: a function of the log, and of nothing else.
     ///
     /// # Errors
     /// If nobody ever asked for anything, or the log cannot be used.
-    pub fn in_force(&self) -> Result<Draft, NoDraft> {
-        self.draft(&Request::default())
+    pub fn in_force(&self, now: Timestamp) -> Result<Draft, NoDraft> {
+        self.draft(&Request::default(), now)
     }
 
     /// Everything that is asked for with a request, checked and not planned.
     ///
     /// # Errors
     /// If the documents are not accepted.
-    pub fn asked(&self, request: &Request) -> Result<Intent, NoDraft> {
-        self.merged(self.state(), request).map(|merged| merged.intent)
+    pub fn asked(&self, request: &Request, now: Timestamp) -> Result<Intent, NoDraft> {
+        self.merged(&self.state_at(now), request).map(|merged| merged.intent)
+    }
+
+    /// What the log comes to at this moment: a plan on trial whose time is over goes back, whether
+    /// somebody wrote that down yet or not.
+    #[must_use]
+    pub fn state_at(&self, now: Timestamp) -> Arc<State> {
+        let is_over = due(self.state(), now).contains(&Action::GoBack);
+        match is_over.then(|| self.state().gone_back()) {
+            Some(Ok(Some((_, before)))) => Arc::new(before),
+            _ => Arc::clone(self.state()),
+        }
     }
 
     pub(crate) fn draft_over(
@@ -226,7 +238,9 @@ impl Draft {
         };
         let desired = self.state.desired();
         let named = cleared.devices().map(|(device, digest)| (fleet.device_name(device), digest));
-        let is_new = |device: &Name, digest| desired.get(device).is_none_or(|is| is.1 != digest);
+        let is_new = |device: &Name, digest| {
+            desired.get(device).is_none_or(|is| is.1 != digest) || self.state.is_doubted(device)
+        };
         let changed = named.filter(|(device, digest)| is_new(device, *digest));
         let changed = changed.map(|(device, digest)| Target { device: device.clone(), digest });
         let changed = changed.collect();

@@ -1,6 +1,7 @@
 //! What happened, for people and programs.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use intent::{Key, Written};
 use model::{Digest, Generation, Timestamp};
@@ -166,8 +167,13 @@ impl Line {
                 self.events.push(format!("{} devices hold it", devices.len()));
             }
             Record::Started { .. } => {}
-            Record::Confirmed { generation } => {
-                self.events.push(format!("generation {generation} confirmed"));
+            Record::Confirmed { generation, without } => {
+                let mut event = format!("generation {generation} confirmed");
+                if !without.is_empty() {
+                    let names: Vec<&str> = without.iter().map(|name| name.as_str()).collect();
+                    let _ = write!(event, " without {}", names.join(", "));
+                }
+                self.events.push(event);
             }
             Record::WentBack { generation } => {
                 self.events.push(format!("generation {generation} was not confirmed: went back"));

@@ -156,7 +156,7 @@ impl<S: Store> Journal<S> {
     ///
     /// # Errors
     /// [`JournalError::is_moved`] if somebody else was quicker: catch up and think again.
-    pub fn append(
+    pub(crate) fn append(
         &mut self,
         who: &Who,
         at: Timestamp,
@@ -166,6 +166,11 @@ impl<S: Store> Journal<S> {
     ) -> Result<(), JournalError> {
         if records.is_empty() {
             return Ok(());
+        }
+        // A record that contradicts the others would make the log unreadable for good.
+        let mut after = State::clone(&self.state);
+        for record in records {
+            after.fold(record).map_err(|source| JournalError::Inconsistent(self.at, source))?;
         }
         let mut bodies = Vec::with_capacity(records.len());
         for record in records {

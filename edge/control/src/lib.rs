@@ -24,7 +24,7 @@ mod request;
 mod spoofed;
 
 pub use concern::Concern;
-pub use control::{Committed, Control, Hurry, Stopped};
+pub use control::{Committed, Control, Hurry, Stay, Stopped};
 pub use draft::{Draft, NoDraft, Proof, RefusedPlan, Unproved};
 pub use history::{Line as HistoryLine, StandingDocument};
 pub use journal::{Journal, JournalError, Who, speaks_of};

@@ -7,11 +7,12 @@ mod world;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use apply::{Applied, Devices, HoldTerms, Numbered, Order, Receipt, Standing};
-use control::{Committed, Control, Hurry, Journal, NoDraft, Request, Stopped};
+use apply::{Applied, Devices, HoldTerms, Numbered, OnDrift, Order, Receipt, Standing};
+use control::{Committed, Control, Hurry, Journal, NoDraft, Request, Stay, Stopped, observed};
 use intent::Source;
-use model::{DeviceId, Dialect, Generation, Name, Timestamp};
+use model::{Artifact, DeviceId, Dialect, Fleet, Generation, Name, Timestamp};
 use observe::{Held, Holds, Unreachable};
 use sim::Fabric;
 use store::{Folder, MemoryStore, Store};
@@ -49,7 +50,7 @@ fn send<S: Store>(
 ) -> Applied {
     let without: BTreeSet<Name> = without.iter().map(|name| name.parse().unwrap()).collect();
     let nobody = BTreeSet::new();
-    control.send(committed, &nobody, &HoldTerms::default(), &without, devices, NOW).unwrap()
+    control.send(committed, &nobody, OnDrift::Repair, &without, devices, NOW).unwrap()
 }
 
 /// Fabric that counts what it is told.
@@ -245,15 +246,221 @@ fn two_controllers_of_one_log_do_not_overwrite_each_other() {
     assert_eq!(tags.len(), 2, "no number is given twice");
 }
 
+/// A world where one job of red runs, and another of blue is on trial for a second.
+struct Trial {
+    store: MemoryStore,
+    control: Control<MemoryStore>,
+    fabric: Fabric,
+    fleet: Arc<Fleet>,
+}
+
+const TRIAL: Hurry = Hurry { confirm_within: Some(Duration::from_secs(1)) };
+const LATER: Timestamp = Timestamp(NOW.0 + 1001);
+
+impl Trial {
+    fn begin() -> Self {
+        let store = MemoryStore::new(1);
+        let mut control = Control::open(store.again(), WHO.clone()).unwrap();
+        let committed = take(&mut control, &Request::put(&sources(&[TRAIN])));
+        let fleet = Arc::clone(&committed.draft.intent.fleet);
+        let mut fabric = Fabric::new(Arc::clone(&fleet));
+        assert!(send(&mut control, &committed, &[], &mut fabric).in_force());
+        let mut trial = Self { store, control, fabric, fleet };
+        trial.try_tune();
+        trial
+    }
+
+    fn try_tune(&mut self) {
+        let request = Request::put(&[Source { file: "tune.yaml", text: TUNE }]);
+        let committed = self.control.take(&request, TRIAL, NOW).unwrap();
+        let nobody = BTreeSet::new();
+        let sent = self
+            .control
+            .send(&committed, &nobody, OnDrift::Repair, &nobody, &mut self.fabric, NOW)
+            .unwrap();
+        assert!(sent.in_force() && sent.is_started);
+    }
+
+    fn end(&mut self) {
+        for device in self.fleet.devices() {
+            self.fabric.end_trial(device);
+        }
+    }
+
+    fn confirm(&mut self, without: &[&str]) -> Stay {
+        let without = without.iter().map(|name| name.parse().unwrap()).collect();
+        self.control.confirm(&mut self.fabric, &self.fleet, &without, NOW).unwrap()
+    }
+
+    fn jobs(&self, now: Timestamp) -> Vec<String> {
+        let draft = self.control.journal().in_force(now).unwrap();
+        draft.intent.jobs.keys().map(ToString::to_string).collect()
+    }
+
+    /// Takes up what is due, and sends it.
+    fn go_on(&mut self, request: &Request, now: Timestamp) {
+        let committed = self.control.take(request, Hurry::default(), now).unwrap();
+        let applied = send(&mut self.control, &committed, &[], &mut self.fabric);
+        assert!(applied.in_force() && applied.is_started, "{:#?}", applied.receipts);
+        self.holds_what_the_log_says(now);
+    }
+
+    fn holds_what_the_log_says(&self, now: Timestamp) {
+        let plan = self.control.journal().in_force(now).unwrap().next.plan;
+        let held = observed(&plan.fleet, &self.fabric).unwrap();
+        let texts = |artifacts: &[Artifact]| -> BTreeSet<(DeviceId, Dialect, String)> {
+            artifacts.iter().map(|one| (one.device, one.dialect, one.text())).collect()
+        };
+        assert_eq!(texts(&held), texts(&render::all(&plan)));
+    }
+}
+
+#[test]
+fn what_is_on_trial_stays_only_when_every_device_said_so() {
+    let mut trial = Trial::begin();
+    let more = Request::delete(vec![intent::Key::from_words("job", "red/train").unwrap()]);
+    let taken = trial.control.take(&more, Hurry::default(), NOW);
+    assert!(matches!(taken, Err(Stopped::OnTrial(until)) if until == Timestamp(NOW.0 + 1000)));
+    assert!(trial.control.journal().state().trial().is_some(), "nobody confirmed it");
+    assert!(matches!(trial.confirm(&[]), Stay::Confirmed(_)));
+    trial.end();
+    trial.go_on(&more, LATER);
+    assert_eq!(trial.jobs(LATER), ["blue/tune"]);
+}
+
+#[test]
+fn a_trial_that_is_over_is_over_for_whoever_looks() {
+    let mut trial = Trial::begin();
+    assert_eq!(trial.jobs(NOW), ["blue/tune", "red/train"]);
+    assert_eq!(trial.jobs(LATER), ["red/train"], "before anybody wrote down that it went back");
+    trial.end();
+    assert!(matches!(
+        trial.control.confirm(&mut trial.fabric, &trial.fleet, &BTreeSet::new(), LATER),
+        Ok(Stay::TooLate)
+    ));
+    trial.go_on(&Request::default(), LATER);
+    assert_eq!(trial.jobs(LATER), ["red/train"]);
+}
+
+#[test]
+fn what_was_tried_in_vain_can_be_asked_for_again() {
+    let mut trial = Trial::begin();
+    let tags = |trial: &Trial| trial.control.journal().state().ledger().jobs().clone();
+    let tried = tags(&trial);
+    trial.end();
+    // The very texts that went back by themselves come under a later number.
+    trial.go_on(&Request::put(&[Source { file: "tune.yaml", text: TUNE }]), LATER);
+    assert_eq!(trial.jobs(LATER), ["blue/tune", "red/train"]);
+    let train = "red/train".parse().unwrap();
+    assert_eq!(tried.get(&train), tags(&trial).get(&train), "nobody else is renumbered");
+}
+
+#[test]
+fn a_trial_stays_without_a_dead_device_which_is_sent_it_anew() {
+    let mut trial = Trial::begin();
+    let leaf = (0..).map(DeviceId).find(|leaf| trial.fleet.device_name(*leaf).as_str() == "leaf-1");
+    trial.fabric.cut(leaf.unwrap());
+    assert!(matches!(trial.confirm(&[]), Stay::NotEverywhere(_)));
+    assert!(matches!(trial.confirm(&["leaf-1"]), Stay::Confirmed(_)));
+    trial.end();
+    let state = trial.control.journal().state();
+    assert!(state.is_doubted(&"leaf-1".parse().unwrap()) && state.trial().is_none());
+    let seen = state.ledger().seen().get(&"leaf-1".parse().unwrap()).copied();
+    assert!(seen < Some(Generation(2)), "what it gave up may be what it holds: {seen:?}");
+    trial.fabric.mend(leaf.unwrap());
+    trial.go_on(&Request::default(), LATER);
+    assert_eq!(trial.jobs(LATER), ["blue/tune", "red/train"]);
+}
+
+/// Devices during whose answer somebody else writes to the log.
+struct Meddling<'a> {
+    fabric: &'a mut Fabric,
+    other: Control<MemoryStore>,
+    asks: Request,
+}
+
+impl Holds for Meddling<'_> {
+    fn held(&self, device: DeviceId, dialect: Dialect) -> Result<Option<Held>, Unreachable> {
+        self.fabric.held(device, dialect)
+    }
+}
+
+impl Devices for Meddling<'_> {
+    fn hold(&mut self, orders: &[Order], terms: &HoldTerms) -> Vec<Receipt> {
+        let receipts = self.fabric.hold(orders, terms);
+        drop(self.other.take(&self.asks, Hurry::default(), NOW));
+        receipts
+    }
+
+    fn start(&mut self, orders: &[Order]) -> Vec<Receipt> {
+        self.fabric.start(orders)
+    }
+
+    fn confirm(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
+        let answers = self.fabric.confirm(devices);
+        drop(self.other.take(&self.asks, Hurry::default(), NOW));
+        answers
+    }
+
+    fn renew(&mut self, devices: &[Numbered]) -> Vec<(DeviceId, Result<(), Unreachable>)> {
+        self.fabric.renew(devices)
+    }
+
+    fn standing(&self, device: DeviceId) -> Result<Option<Standing>, Unreachable> {
+        self.fabric.standing(device)
+    }
+}
+
+#[test]
+fn what_devices_said_is_written_down_whoever_writes_meanwhile() {
+    let store = MemoryStore::new(1);
+    let mut control = Control::open(store.again(), WHO.clone()).unwrap();
+    let committed = take(&mut control, &Request::put(&sources(&[TRAIN])));
+    let mut fabric = Fabric::new(Arc::clone(&committed.draft.intent.fleet));
+    let other = Control::open(store.again(), WHO.clone()).unwrap();
+    let too_much = TUNE.replace("endpoints: [n2/0, n2/1]", "gpus: 640");
+    let asks = Request::put(&[Source { file: "tune.yaml", text: &too_much }]);
+    let mut devices = Meddling { fabric: &mut fabric, other, asks };
+    assert!(send(&mut control, &committed, &[], &mut devices).in_force());
+    assert_eq!(next::due(control.journal().state(), NOW), []);
+}
+
+#[test]
+fn a_trial_is_confirmed_whoever_writes_meanwhile() {
+    let Trial { store, mut control, mut fabric, fleet } = Trial::begin();
+    let other = Control::open(store.again(), WHO.clone()).unwrap();
+    let too_much = Request::put(&[Source { file: "no.yaml", text: "kind: Nothing" }]);
+    let mut devices = Meddling { fabric: &mut fabric, other, asks: too_much };
+    let stays = control.confirm(&mut devices, &fleet, &BTreeSet::new(), NOW).unwrap();
+    assert!(matches!(stays, Stay::Confirmed(_)), "{stays:?}");
+}
+
+#[test]
+fn nobody_sends_what_is_in_force_no_longer() {
+    let store = MemoryStore::new(1);
+    let mut one = Control::open(store.again(), WHO.clone()).unwrap();
+    let late = take(&mut one, &Request::put(&sources(&[TRAIN])));
+    let mut fabric = Fabric::new(Arc::clone(&late.draft.intent.fleet));
+    let mut other = Control::open(store.again(), WHO.clone()).unwrap();
+    let committed = take(&mut other, &Request::put(&[Source { file: "b.yaml", text: TUNE }]));
+    let nobody = BTreeSet::new();
+    let sent = one.send(&late, &nobody, OnDrift::Repair, &nobody, &mut fabric, NOW);
+    assert!(sent.is_err_and(|error| error.is_moved()));
+    assert!(send(&mut other, &committed, &[], &mut fabric).in_force());
+    let committed = take(&mut one, &Request::default());
+    assert!(send(&mut one, &committed, &[], &mut fabric).in_force());
+    assert_eq!(one.journal().state().ledger().generation(), Generation(2));
+}
+
 #[test]
 fn what_was_asked_for_before_can_be_asked_for_again() {
     let mut control = Control::open(MemoryStore::new(1), WHO.clone()).unwrap();
     take(&mut control, &Request::put(&sources(&[TRAIN])));
     let then = control.journal().at();
-    let before = control.journal().in_force().unwrap().intent.jobs;
+    let before = control.journal().in_force(NOW).unwrap().intent.jobs;
     take(&mut control, &Request::only(&sources(&[TUNE])));
     let put = control.journal().documents_at(then).unwrap();
     take(&mut control, &Request { put, prune: true, ..Request::default() });
-    let after = control.journal().in_force().unwrap().intent.jobs;
+    let after = control.journal().in_force(NOW).unwrap().intent.jobs;
     assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
 }

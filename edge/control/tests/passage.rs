@@ -7,7 +7,7 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use apply::{Devices, Gate, HoldTerms};
+use apply::{Devices, Gate, OnDrift};
 use control::{Control, Draft, Hurry, Judgement, Observation, Passage, Request, observed};
 use intent::Source;
 use model::{Dialect, Name, Timestamp};
@@ -45,7 +45,7 @@ impl Town {
         let mut control = Control::open(MemoryStore::new(1), WHO.clone()).unwrap();
         let now = Timestamp(MINUTE_MS);
         control.take(&Request::put(&sources(&[TRAIN])), Hurry::default(), now).unwrap();
-        let fleet = control.journal().in_force().unwrap().intent.fleet;
+        let fleet = control.journal().in_force(now).unwrap().intent.fleet;
         let mut town = Self { control, fabric: Fabric::new(fleet).with_lease(LEASE), now };
         town.wait(0);
         town.apply(&Request::default());
@@ -54,9 +54,10 @@ impl Town {
 
     fn apply(&mut self, request: &Request) {
         let committed = self.control.take(request, Hurry::default(), self.now).unwrap();
-        let (nobody, terms) = (BTreeSet::new(), HoldTerms::default());
+        let nobody = BTreeSet::new();
         let Self { control, fabric, now } = self;
-        let applied = control.send(&committed, &nobody, &terms, &nobody, fabric, *now).unwrap();
+        let applied =
+            control.send(&committed, &nobody, OnDrift::Repair, &nobody, fabric, *now).unwrap();
         assert!(applied.is_started);
     }
 
@@ -66,7 +67,7 @@ impl Town {
     }
 
     fn draft(&self) -> Draft {
-        self.control.journal().in_force().unwrap()
+        self.control.journal().in_force(self.now).unwrap()
     }
 
     fn renew(&mut self) {

@@ -10,6 +10,7 @@ use super::Stage;
 use crate::demo::HALL;
 use crate::ending::Stop;
 use crate::evidence::Texts;
+use crate::state::now;
 use crate::words::{BAD, DIM, GOOD, NAME, plural, wrapped};
 
 impl Stage<'_> {
@@ -22,7 +23,7 @@ impl Stage<'_> {
              Kubernetes. Each may be right for itself; they are judged together.",
         )?;
         let journal = Journal::open(MemoryStore::new(0))?;
-        let draft = journal.draft(&Request::put(&HALL)).map_err(Stop::no_draft)?;
+        let draft = journal.draft(&Request::put(&HALL), now()).map_err(Stop::no_draft)?;
         let plan = &draft.next.plan;
         let mut artifacts = render::all(plan);
         let layers: BTreeSet<Dialect> = artifacts.iter().map(|artifact| artifact.dialect).collect();

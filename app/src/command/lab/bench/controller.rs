@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ::lab::Lab;
 use agent::{Agents, Reached};
-use apply::{Devices, HoldTerms, Numbered, Order, Outcome, Receipt, Standing};
+use apply::{Devices, HoldTerms, Numbered, OnDrift, Order, Outcome, Receipt, Standing};
 use control::{Control, Hurry, Request};
 use intent::Source;
 use model::{DeviceId, Dialect};
@@ -68,16 +68,15 @@ impl Controller {
 
     /// Puts the lab's documents and these in force, and says how long that took from the moment
     /// they were there.
-    pub(super) fn apply(&mut self, more: &str, terms: &HoldTerms) -> Result<Steps, Stop> {
+    pub(super) fn apply(&mut self, more: &str, on_drift: OnDrift) -> Result<Steps, Stop> {
         let began = Instant::now();
         let own = self.papers.iter().map(|(file, text)| Source { file, text });
         let more = Source { file: "more.yaml", text: more };
         let request = Request::only(&own.chain([more]).collect::<Vec<_>>());
-        let draft = self.control.journal().draft(&request).map_err(Stop::no_draft)?;
+        let draft = self.control.journal().draft(&request, now()).map_err(Stop::no_draft)?;
         let proof = draft.prove().map_err(|unproved| NotProved(unproved.findings.len()))?;
         let thought = began.elapsed();
-        let hurry = Hurry { confirm_within: terms.confirm_within };
-        let committed = self.control.commit(draft, proof, hurry, now())?;
+        let committed = self.control.commit(draft, proof, Hurry::default(), now())?;
         let logged = began.elapsed() - thought;
         let fleet = &committed.draft.intent.fleet;
         let reached = Reached { fleet, agents: &self.agents };
@@ -86,7 +85,8 @@ impl Controller {
         let all = committed.cleared.devices().map(|(device, _)| fleet.device_name(device).clone());
         let nobody = BTreeSet::new();
         let again = if committed.changed.is_empty() { all.collect() } else { nobody.clone() };
-        let applied = self.control.send(&committed, &again, terms, &nobody, &mut devices, now())?;
+        let applied =
+            self.control.send(&committed, &again, on_drift, &nobody, &mut devices, now())?;
         let whole = thought + logged + devices.held + devices.started;
         if !applied.is_started || !applied.in_force() {
             return Err(NotInForce.into());

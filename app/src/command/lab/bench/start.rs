@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::lab::Lab;
 use agent::rehearse;
-use apply::HoldTerms;
+use apply::OnDrift;
 
 use super::Part;
 use super::controller::{Controller, Steps};
@@ -26,13 +26,13 @@ pub(super) fn job(lab: &Lab, report: &mut Report) -> Result<(), Stop> {
     let mut controller = Controller::of(lab)?;
     let resident = on_leaves("vault", "resident", 1..=leaves(lab), 3);
     let burst = on_leaves("vault", "burst", 1..=leaves(lab), 2);
-    let first = controller.apply(&resident, &HoldTerms::default())?;
+    let first = controller.apply(&resident, OnDrift::Repair)?;
     thread::sleep(PAUSE);
     let (mut starts, mut ends) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
-        starts.push(controller.apply(&(resident.clone() + &burst), &HoldTerms::default())?);
+        starts.push(controller.apply(&(resident.clone() + &burst), OnDrift::Repair)?);
         thread::sleep(PAUSE);
-        ends.push(controller.apply(&resident, &HoldTerms::default())?);
+        ends.push(controller.apply(&resident, OnDrift::Repair)?);
         thread::sleep(PAUSE);
     }
     let moved = moved(lab, &mut controller)?;
@@ -75,15 +75,15 @@ fn tell_starts(lab: &Lab, starts: &[Steps], report: &mut Report) {
 /// Two tenants, which are on all leaves, have the same ports by turns.
 fn moved(lab: &Lab, controller: &mut Controller) -> Result<Times, Stop> {
     // The nodes are vault's until it was seen to have gone.
-    controller.apply("", &HoldTerms::default())?;
+    controller.apply("", OnDrift::Repair)?;
     thread::sleep(PAUSE);
     let mut starts = Vec::new();
     for turn in 0..=MOVES {
         let tenant = if turn % 2 == 0 { "blue" } else { "red" };
         let guest = on_leaves(tenant, "guest", inner_leaves(lab), 2);
-        starts.push(controller.apply(&guest, &HoldTerms::default())?.whole);
+        starts.push(controller.apply(&guest, OnDrift::Repair)?.whole);
         thread::sleep(PAUSE);
-        controller.apply("", &HoldTerms::default())?;
+        controller.apply("", OnDrift::Repair)?;
         thread::sleep(PAUSE);
     }
     // Nobody of the two had them before the first.
@@ -94,12 +94,11 @@ fn moved(lab: &Lab, controller: &mut Controller) -> Result<Times, Stop> {
 pub(super) fn nothing(lab: &Lab, report: &mut Report) -> Result<(), Stop> {
     let part = Part::Unchanged;
     let mut controller = Controller::of(lab)?;
-    let wish = HoldTerms::default();
-    controller.apply("", &wish)?;
+    controller.apply("", OnDrift::Repair)?;
     let mut all = Vec::new();
     for _ in 0..TIMES {
         thread::sleep(PAUSE);
-        all.push(controller.apply("", &wish)?);
+        all.push(controller.apply("", OnDrift::Repair)?);
     }
     let touched: usize = all.iter().map(|steps| steps.touched).sum();
     let times = Times::of(all.iter().map(|steps| steps.held));

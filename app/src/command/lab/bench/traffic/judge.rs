@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ::lab::{Lab, Workload};
-use apply::{HoldTerms, OnDrift};
+use apply::OnDrift;
 use model::numbering::tunnel_name;
 use plan::{JobNet, TenantNet};
 
@@ -90,8 +90,7 @@ impl<'a> Judges<'a> {
     }
 
     fn apply(&mut self, on_drift: OnDrift) -> Result<(), Stop> {
-        let wish = HoldTerms { on_drift, confirm_within: None };
-        self.controller.apply("", &wish).map(drop)
+        self.controller.apply("", on_drift).map(drop)
     }
 
     /// Does this inside of both leaves.
