@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use model::Dialect;
-use read::Reading;
+use model::{Dialect, Part};
+use read::{Ignored, Lacking, Reading};
 use serde::Serialize;
 
 use super::Output;
@@ -46,7 +46,36 @@ struct Answer<'a> {
     claims: Vec<ClaimView>,
     unknown: Vec<UnknownView<'a>>,
     ignored: Vec<LineView<'a>>,
-    ignores: &'static [&'static str],
+    lacking: Vec<LackingView<'a>>,
+    ignores: Vec<IgnoredView>,
+}
+
+/// A line that must be there and is not.
+#[derive(Serialize)]
+struct LackingView<'a> {
+    text: &'a str,
+    why: &'static str,
+}
+
+impl<'a> LackingView<'a> {
+    fn of(lacking: &'a Lacking) -> Self {
+        Self { text: &lacking.text, why: lacking.why }
+    }
+}
+
+/// A line that is none of our business, as a pattern.
+#[derive(Serialize)]
+struct IgnoredView {
+    place: &'static str,
+    line: &'static str,
+    why: &'static str,
+}
+
+impl IgnoredView {
+    const fn of(ignored: &Ignored) -> Self {
+        let Ignored { place, line, why, .. } = ignored;
+        Self { place, line, why }
+    }
 }
 
 #[derive(Serialize)]
@@ -71,7 +100,7 @@ struct LineView<'a> {
 impl Read {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let text = text_of(&self.file)?;
-        let reading = read::claims(self.dialect, &text);
+        let reading = read::part(self.dialect, &Part::Whole, &text);
         if self.output.format != Format::Text {
             words::data(out, self.output.format, &self.answer(&reading, &text))?;
         } else if self.ignored {
@@ -79,7 +108,8 @@ impl Read {
         } else {
             write_claims(&reading, out)?;
         }
-        Ok(if reading.unknown.is_empty() { Ended::Done } else { Ended::Found })
+        let is_whole = reading.unknown.is_empty() && reading.lacking.is_empty();
+        Ok(if is_whole { Ended::Done } else { Ended::Found })
     }
 
     fn answer<'a>(&self, reading: &'a Reading, text: &'a str) -> Answer<'a> {
@@ -97,7 +127,8 @@ impl Read {
             claims: claims.collect(),
             unknown: unknown.collect(),
             ignored: lines_of(text, &reading.ignored),
-            ignores: read::ignored(self.dialect),
+            lacking: reading.lacking.iter().map(LackingView::of).collect(),
+            ignores: read::description(self.dialect).ignored.iter().map(IgnoredView::of).collect(),
         }
     }
 
@@ -115,10 +146,13 @@ impl Read {
         }
         table.write(out)?;
         writeln!(out, "{HEAD}All such lines of {dialect}{HEAD:#}")?;
-        let ignores = read::ignored(dialect);
-        for line in ignores {
-            writeln!(out, "  {line}")?;
+        let ignores = read::description(dialect).ignored;
+        let mut table = Table::new(2);
+        for ignored in ignores {
+            let Ignored { place, line, why, .. } = ignored;
+            table.push(vec![cell(*place), cell(*line), painted(DIM, *why)]);
         }
+        table.write(out)?;
         let here = plural(reading.ignored.len(), "line");
         let kinds = plural(ignores.len(), "kind");
         writeln!(out, "Ignored {here} of {kinds} that {dialect} may have.")?;
@@ -144,15 +178,21 @@ fn write_claims(reading: &Reading, out: &mut dyn Write) -> Result<(), Stop> {
         let text = format!("unknown `{}`: {}", unknown.text.trim(), unknown.why);
         table.push(vec![number(unknown.line as usize), painted(BAD, text)]);
     }
+    for lacking in &reading.lacking {
+        let text = format!("no line `{}`: {}", lacking.text, lacking.why);
+        table.push(vec![cell(""), painted(BAD, text)]);
+    }
     table.write(out)?;
     let claims = plural(reading.claims.len(), "claim");
     let ignored = plural(reading.ignored.len(), "line");
     let ignored = format!("{DIM}; {ignored} ignored, see --ignored{DIM:#}");
-    match reading.unknown.len() {
-        0 => writeln!(out, "{GOOD}Read{GOOD:#}: {claims}, no unknown line{ignored}")?,
-        some => {
-            let unknown = plural(some, "unknown line");
-            writeln!(out, "{BAD}Not read{BAD:#}: {unknown}, {claims}{ignored}")?;
+    let unknown = plural(reading.unknown.len(), "unknown line");
+    match (reading.unknown.len(), reading.lacking.len()) {
+        (0, 0) => writeln!(out, "{GOOD}Read{GOOD:#}: {claims}, no unknown line{ignored}")?,
+        (_, 0) => writeln!(out, "{BAD}Not read{BAD:#}: {unknown}, {claims}{ignored}")?,
+        (_, some) => {
+            let missing = plural(some, "missing line");
+            writeln!(out, "{BAD}Not read{BAD:#}: {unknown}, {missing}, {claims}{ignored}")?;
         }
     }
     Ok(())

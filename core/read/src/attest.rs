@@ -1,15 +1,17 @@
 //! Dialect `attest`: reports that confidential machines are what they should be, one a line.
 
+use crate::dialect::Description;
 use crate::hold::AttestReport;
 use crate::lines::Line;
-use crate::statement::{self, COMMENT};
+use crate::statement;
 use crate::values::{Why, age_s, job, measurement, name, technology};
 use crate::{Hold, Reading};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &[COMMENT];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description =
+    Description::of_statements("nobody: it is observed from the node", read);
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     statement::read(text, |line| hold(line).map(Some))
 }
 

@@ -2,15 +2,17 @@
 
 use smol_str::SmolStr;
 
+use crate::dialect::Description;
 use crate::lines::Line;
-use crate::statement::{self, COMMENT};
+use crate::statement;
 use crate::values::{Why, job, number, slot};
 use crate::{DeviceFile, Hold, Reading};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &[COMMENT];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description =
+    Description::of_statements("the node's agent, for the control groups of jobs", read);
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     statement::read(text, |line| hold(line).map(Some))
 }
 

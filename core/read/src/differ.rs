@@ -6,7 +6,9 @@ use std::net::Ipv4Addr;
 
 use model::Dialect;
 
+use crate::dialect::{Compared, Description, Ignored, description};
 use crate::lines::{self, Line, lines};
+use crate::pattern;
 use crate::pkey::Partition;
 use crate::run::Run;
 use crate::{Fact, Hold};
@@ -122,13 +124,11 @@ struct Stretch {
 
 impl Said {
     fn new<'a>(dialect: Dialect, text: &'a str, all: &mut Statements<'a>) -> Self {
-        match dialect {
-            Dialect::Frr | Dialect::Nxos => Self::in_blocks(dialect, text, all),
-            Dialect::Vm | Dialect::Slurm | Dialect::Kubernetes => {
-                Self::in_claims(dialect, text, all)
-            }
-            Dialect::Pkey => Self::in_members(text, all),
-            _ => Self::in_lines(text, all),
+        match description(dialect).compared {
+            Compared::ByBlocks => Self::in_blocks(dialect, text, all),
+            Compared::ByClaims => Self::in_claims(dialect, text, all),
+            Compared::ByMembers => Self::in_members(text, all),
+            Compared::ByLines => Self::in_lines(text, all),
         }
     }
 
@@ -136,7 +136,8 @@ impl Said {
     fn in_blocks<'a>(dialect: Dialect, text: &'a str, all: &mut Statements<'a>) -> Self {
         let mut said = Self::default();
         let mut open: Vec<(usize, usize)> = Vec::new(); // indent and number of the lines around
-        for line in lines(text).filter(|line| is_compared(dialect, line.text)) {
+        let description = description(dialect);
+        for line in lines(text).filter(|line| is_compared(description, line.text)) {
             while open.last().is_some_and(|(indent, _)| *indent >= line.indent) {
                 open.pop();
             }
@@ -272,35 +273,14 @@ impl About {
     }
 }
 
-/// What no two devices with the same policy need to have in common, by how a line begins; and the
-/// ends of blocks, which say nothing that the indentation does not.
-const NOT_COMPARED: &[&str] = &[
-    "frr version",
-    "hostname",
-    "log",
-    "service integrated-vtysh-config",
-    "exit",
-    "exit-vrf",
-    "exit-address-family",
-    "exit-vni",
-    "end",
-    "line vty",
-    // With `frr defaults datacenter` it is so without being said.
-    "no bgp ebgp-requires-policy",
-    // What the kernel does, as FRR sees it: nothing that FRR was told.
-    "no ip forwarding",
-    "no ipv6 forwarding",
-    // FRR says by itself which namespace a VRF is.
-    "netns",
-];
-
-fn is_compared(dialect: Dialect, text: &str) -> bool {
-    let begins = |words: &&str| {
-        text.strip_prefix(*words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    };
-    let is_comment = text.is_empty() || text.starts_with('!');
-    let is_passed_over = dialect == Dialect::Frr && NOT_COMPARED.iter().any(begins);
-    !is_comment && !is_passed_over
+/// Whether a line is one that two devices with the same policy need to have in common. Neither are
+/// names, logs and versions, nor the ends of blocks, which say nothing that the indentation does not.
+fn is_compared(description: &Description, text: &str) -> bool {
+    let is_free = |ignored: &Ignored| !ignored.is_compared && pattern::matches(ignored.line, text);
+    let mut apart = description.uncompared.iter();
+    !text.is_empty()
+        && !description.ignored.iter().any(is_free)
+        && !apart.any(|line| pattern::matches(line, text))
 }
 
 /// Whether a line of a dialect without blocks says anything.

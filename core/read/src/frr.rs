@@ -5,37 +5,84 @@ use std::collections::BTreeMap;
 use model::{Port, VrfName};
 use wire::Vni;
 
+use crate::dialect::{self, Compared, Demanded, Description, Ignored};
 use crate::lines::{Line, lines};
 use crate::values::{Why, address, asn, distinguisher, port, prefixed, seconds, target, vni, vrf};
 use crate::{Claim, Fact, Reading, Scope, Stray, Unknown};
 
-/// Lines that are none of our business: names, logs, timers, what tells a tenant's own addresses
-/// to its own VRF, and what FRR says of itself without being asked. Each is a whole line or the first words of one.
-pub(crate) const IGNORED: &[&str] = &[
-    "!",
-    "frr version",
-    "frr defaults datacenter",
-    "hostname",
-    "log",
-    "service integrated-vtysh-config",
-    "line vty",
-    "end",
-    "description",
-    "bgp router-id",
-    "bgp log-neighbor-changes",
-    "bgp bestpath as-path multipath-relax",
-    "no bgp ebgp-requires-policy",
-    "no bgp default ipv4-unicast",
-    "timers bgp",
-    "maximum-paths",
-    "redistribute connected",
-    "advertise ipv4 unicast",
-    "advertise ipv6 unicast",
-    "no ipv6 forwarding",
-    "no zebra nexthop kernel enable",
-];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description = Description {
+    consumer: "FRRouting, by vtysh and `show running-config`",
+    ignored: &[
+        Ignored::free("", "!<text>", "a comment"),
+        Ignored::free("", "frr version <version>", "which program printed it"),
+        Ignored::fixed("", "frr defaults datacenter", "what the other lines are read by"),
+        Ignored::free("", "hostname <name>", "a name for people"),
+        Ignored::free(
+            "",
+            "log (file|syslog|stdout) <text>",
+            "what the daemons write of themselves",
+        ),
+        Ignored::free("", "log (syslog|stdout)", "what the daemons write of themselves"),
+        Ignored::free("", "log timestamp precision <number>", "how they write it"),
+        Ignored::free("", "service integrated-vtysh-config", "where the text is kept"),
+        Ignored::free("", "line vty", "how people log in, by a socket of the machine"),
+        Ignored::free("", "end", "the end of the text"),
+        Ignored::free("", "no ipv6 forwarding", "what the kernel does outside of VRFs"),
+        Ignored::fixed("", "no zebra nexthop kernel enable", "how routes are written"),
+        Ignored::free("interface", "description <text>", "a name for people"),
+        Ignored::fixed("router bgp", "bgp router-id <address>", "what the speaker calls itself"),
+        Ignored::free("router bgp", "bgp log-neighbor-changes", "what the daemon writes"),
+        Ignored::fixed(
+            "router bgp",
+            "bgp bestpath as-path multipath-relax",
+            "paths of equal length are used at once",
+        ),
+        Ignored::free(
+            "router bgp",
+            "no bgp ebgp-requires-policy",
+            "so it is by `frr defaults datacenter`, said or not",
+        ),
+        Ignored::fixed(
+            "router bgp",
+            "no bgp default ipv4-unicast",
+            "which sessions speak IPv4 is said of each",
+        ),
+        Ignored::fixed("router bgp", "timers bgp <number> <number>", "how soon loss is noticed"),
+        Ignored::fixed("unicast", "maximum-paths <number>", "how many paths are used at once"),
+        Ignored::fixed(
+            "vrf unicast",
+            "redistribute connected",
+            "the VRF's own addresses, to the VRF's own table",
+        ),
+        Ignored::fixed("vrf unicast", "maximum-paths <number>", "how many paths are used at once"),
+        Ignored::fixed("vrf evpn", "advertise (ipv4|ipv6) unicast", "the VRF's own addresses"),
+    ],
+    demanded: &[Demanded {
+        place: "",
+        line: "frr defaults datacenter",
+        beside: "",
+        why: "sessions without a filter of their own then carry nothing",
+    }],
+    uncompared: &[
+        "exit",
+        "exit-vrf",
+        "exit-address-family",
+        "exit-vni",
+        // What the kernel does, as FRR sees it: nothing that FRR was told.
+        "no ip forwarding",
+        // FRR says by itself which namespace a VRF is.
+        "netns <path>",
+    ],
+    compared: Compared::ByBlocks,
+    otherwise: &[
+        "`vrf t17` is printed for every VRF that zebra sees, whether it was told about it or not.",
+        "Route targets that nobody named are made from the AS and the VNI, and imported from any AS.",
+    ],
+    read,
+};
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     let reading = Reading::with_room_for(text);
     let mut reader = Reader { reading, ..Reader::default() };
     for line in lines(text).filter(|line| !line.text.is_empty()) {
@@ -46,7 +93,9 @@ pub(crate) fn read(text: &str) -> Reading {
         }
         match reader.line(&line) {
             Ok(()) => {}
-            Err(No::Unheard) if is_ignored(line.text) => reader.reading.ignored.push(line.number),
+            Err(No::Unheard) if reader.passes(line.text) => {
+                reader.reading.ignored.push(line.number)
+            }
             Err(no) => reader.reading.unknown.push(Unknown {
                 line: line.number,
                 text: line.text.into(),
@@ -55,12 +104,6 @@ pub(crate) fn read(text: &str) -> Reading {
         }
     }
     reader.finish()
-}
-
-fn is_ignored(text: &str) -> bool {
-    IGNORED.iter().any(|words| {
-        text.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    })
 }
 
 /// Why a line says nothing here.
@@ -110,6 +153,25 @@ enum Block {
     Foreign(Instance),
     /// What comes after `end` is not configured.
     Ended,
+}
+
+impl Block {
+    /// Where a line of it stands, as the description calls it.
+    const fn place(&self) -> &'static str {
+        match self {
+            Self::Top | Self::Ended => "",
+            Self::Loopback | Self::Cable(_) => "interface",
+            Self::Vrf(_) => "vrf",
+            Self::Bgp(None) => "router bgp",
+            Self::Bgp(Some(_)) => "router bgp vrf",
+            Self::Unicast(None) => "unicast",
+            Self::Unicast(Some(_)) => "vrf unicast",
+            Self::Evpn(None) => "evpn",
+            Self::Evpn(Some(_)) => "vrf evpn",
+            Self::Segment(_) => "evpn vni",
+            Self::Foreign(_) => "another address family",
+        }
+    }
 }
 
 /// A BGP instance: the default one, or that of a VRF.
@@ -387,6 +449,10 @@ impl Reader {
     fn stray(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
         self.claim(line, Fact::Stray { what: Stray::Route, line: words.join(" ").into() });
         Ok(())
+    }
+
+    fn passes(&self, text: &str) -> bool {
+        dialect::passes(&DESCRIPTION, self.block.place(), text)
     }
 
     fn claim(&mut self, line: u32, fact: Fact) {

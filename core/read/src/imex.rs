@@ -1,14 +1,16 @@
 //! Dialect `imex`: which job has which NVLink memory channel.
 
+use crate::dialect::Description;
 use crate::lines::Line;
-use crate::statement::{self, COMMENT};
+use crate::statement;
 use crate::values::{Why, channel, job};
 use crate::{Hold, Reading};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &[COMMENT];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description =
+    Description::of_statements("the node's agent, for the NVLink memory service", read);
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     statement::read(text, |line| hold(line).map(Some))
 }
 

@@ -7,25 +7,41 @@ mod tenancy;
 
 use model::{API_GROUP, JobName, Name, TenantName};
 
+use crate::dialect::{COMMENT, Compared, Description, Ignored};
 use crate::values::Why;
 use crate::yaml::{Broken, Document, Node};
 use crate::{Claim, Fact, Hold, Reading, Unknown};
 
-/// What is none of our business: what the API writes beside what it was sent, by its path in an
-/// object.
-pub(crate) const IGNORED: &[&str] = &[
-    "#",
-    "metadata.annotations.kubectl.kubernetes.io/last-applied-configuration",
-    "metadata.creationTimestamp",
-    "metadata.finalizers",
-    "metadata.generation",
-    "metadata.managedFields",
-    "metadata.ownerReferences",
-    "metadata.resourceVersion",
-    "metadata.selfLink",
-    "metadata.uid",
-    "status",
-];
+/// What is known of it. An ignored line is a key with all that stands below it.
+pub(crate) const DESCRIPTION: Description = Description {
+    consumer: "the API server of Kubernetes 1.34 and later, by `kubectl apply` and `kubectl get -o yaml`",
+    ignored: &[
+        COMMENT,
+        Ignored::free(
+            "metadata.annotations",
+            "kubectl.kubernetes.io/last-applied-configuration",
+            "what the API writes beside what it was sent",
+        ),
+        Ignored::free(
+            "metadata",
+            "creationTimestamp",
+            "what the API writes beside what it was sent",
+        ),
+        Ignored::free("metadata", "finalizers", "what the API writes beside what it was sent"),
+        Ignored::free("metadata", "generation", "what the API writes beside what it was sent"),
+        Ignored::free("metadata", "managedFields", "what the API writes beside what it was sent"),
+        Ignored::free("metadata", "ownerReferences", "what the API writes beside what it was sent"),
+        Ignored::free("metadata", "resourceVersion", "what the API writes beside what it was sent"),
+        Ignored::free("metadata", "selfLink", "what the API writes beside what it was sent"),
+        Ignored::free("metadata", "uid", "what the API writes beside what it was sent"),
+        Ignored::free("", "status", "what the API writes beside what it was sent"),
+    ],
+    demanded: &[],
+    uncompared: &[],
+    compared: Compared::ByClaims,
+    otherwise: &[],
+    read,
+};
 
 /// Of so much text most objects make one claim.
 const USUAL_CLAIM_BYTES: usize = 256;
@@ -33,7 +49,7 @@ const USUAL_CLAIM_BYTES: usize = 256;
 const NOT_OF_THE_KIND: Why = "no object of this kind that keeps tenants apart says this";
 const NO_NAMESPACE: Why = "the object must say its namespace";
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     let room = text.len() / USUAL_CLAIM_BYTES;
     let mut reading = Reading { claims: Vec::with_capacity(room), ..Reading::default() };
     let mut document = Document::new();
@@ -74,7 +90,7 @@ struct Sheet<'r> {
 
 impl<'r> Sheet<'r> {
     fn new(reading: &'r mut Reading) -> Self {
-        let Reading { claims, unknown, ignored } = &*reading;
+        let Reading { claims, unknown, ignored, .. } = &*reading;
         let (claims, unknown, ignored) = (claims.len(), unknown.len(), ignored.len());
         Self { reading, claims, unknown, ignored }
     }
@@ -105,7 +121,7 @@ impl<'r> Sheet<'r> {
     /// Puts the lines of a document in order. What stands on a line that is not known is not
     /// claimed either.
     fn settle(self) {
-        let Reading { claims, unknown, ignored } = self.reading;
+        let Reading { claims, unknown, ignored, .. } = self.reading;
         if !claims[self.claims..].is_sorted_by_key(|claim| claim.line) {
             claims[self.claims..].sort_by_key(|claim| claim.line);
         }

@@ -7,6 +7,7 @@ mod amd;
 mod attest;
 mod claim;
 mod devices;
+mod dialect;
 mod differ;
 mod frr;
 mod hold;
@@ -17,6 +18,7 @@ mod linux;
 mod mig;
 mod nvlink;
 mod nxos;
+mod pattern;
 mod pkey;
 mod run;
 mod scrub;
@@ -31,10 +33,11 @@ mod words;
 mod yaml;
 
 pub use claim::{Bridge, Claim, Fact, Scope, Stray};
+pub use dialect::{Demanded, Description, Ignored, claims, description, part};
 pub use differ::{Difference, differences};
 pub use hold::{AttestReport, Cleaned, DeviceFile, Direction, Function, Hold, PastOwner, Peer};
 
-use model::Dialect;
+use smol_str::SmolStr;
 
 /// What a text says.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -45,6 +48,8 @@ pub struct Reading {
     pub unknown: Vec<Unknown>,
     /// Lines that are none of our business, by the dialect's explicit list.
     pub ignored: Vec<u32>,
+    /// Lines that must be there and are not. A text without one is never cleared.
+    pub lacking: Vec<Lacking>,
 }
 
 impl Reading {
@@ -66,50 +71,13 @@ pub struct Unknown {
     pub why: &'static str,
 }
 
-/// Reads a text in its dialect.
-#[must_use]
-pub fn claims(dialect: Dialect, text: &str) -> Reading {
-    match dialect {
-        Dialect::Frr => frr::read(text),
-        Dialect::Nxos => nxos::read(text),
-        Dialect::Linux => linux::read(text),
-        Dialect::Table => table::read(text),
-        Dialect::Vfio => vfio::read(text),
-        Dialect::Versions => versions::read(text),
-        Dialect::Mig => mig::read(text),
-        Dialect::Amd => amd::read(text),
-        Dialect::Nvlink => nvlink::read(text),
-        Dialect::Imex => imex::read(text),
-        Dialect::Pkey => pkey::read(text),
-        Dialect::Devices => devices::read(text),
-        Dialect::Vm => vm::read(text),
-        Dialect::Slurm => slurm::read(text),
-        Dialect::Kubernetes => kubernetes::read(text),
-        Dialect::Scrub => scrub::read(text),
-        Dialect::Attest => attest::read(text),
-    }
-}
-
-/// The lines of a dialect that are none of our business. All others are read or refused.
-#[must_use]
-pub fn ignored(dialect: Dialect) -> &'static [&'static str] {
-    match dialect {
-        Dialect::Frr => frr::IGNORED,
-        Dialect::Nxos => nxos::IGNORED,
-        Dialect::Linux => linux::IGNORED,
-        Dialect::Table => table::IGNORED,
-        Dialect::Vfio => vfio::IGNORED,
-        Dialect::Versions => versions::IGNORED,
-        Dialect::Mig => mig::IGNORED,
-        Dialect::Amd => amd::IGNORED,
-        Dialect::Nvlink => nvlink::IGNORED,
-        Dialect::Imex => imex::IGNORED,
-        Dialect::Pkey => pkey::IGNORED,
-        Dialect::Devices => devices::IGNORED,
-        Dialect::Vm => vm::IGNORED,
-        Dialect::Slurm => slurm::IGNORED,
-        Dialect::Kubernetes => kubernetes::IGNORED,
-        Dialect::Scrub => scrub::IGNORED,
-        Dialect::Attest => attest::IGNORED,
-    }
+/// A line that must be there and is not.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Lacking {
+    /// The line that opens the block it belongs into; 0 if it belongs into none.
+    pub line: u32,
+    /// What should stand there.
+    pub text: SmolStr,
+    /// What happens without it.
+    pub why: &'static str,
 }

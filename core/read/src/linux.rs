@@ -6,18 +6,20 @@ use model::numbering::tenant_of_l3vni;
 use model::{Port, VrfName};
 use wire::{Mac, Vni, router_mac};
 
+use crate::dialect::Description;
 use crate::lines::{Line, lines};
 use crate::run::Run;
 use crate::values::{Why, address, bps, bridge, mac, port, prefixed, vni, vrf};
 use crate::{Bridge, Claim, Fact, Reading, Stray, Unknown};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &["#"];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description =
+    Description::of_statements("the agent, for the kernel of a tunnel endpoint", read);
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     let mut reading = Reading::with_room_for(text);
     for line in lines(text).filter(|line| !line.text.is_empty()) {
-        if IGNORED.iter().any(|begin| line.text.starts_with(begin)) {
+        if line.text.starts_with('#') {
             reading.ignored.push(line.number);
             continue;
         }

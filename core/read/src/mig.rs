@@ -1,14 +1,18 @@
 //! Dialect `mig`: which GPUs can be cut, and which instances there are on each.
 
+use crate::dialect::Description;
 use crate::lines::Line;
-use crate::statement::{self, COMMENT};
+use crate::statement;
 use crate::values::{Why, module, slot};
 use crate::{Hold, Reading};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &[COMMENT];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description = Description::of_statements(
+    "NVIDIA's MIG manager; what is observed comes from its management library",
+    read,
+);
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     statement::read(text, |line| hold(line).map(Some))
 }
 

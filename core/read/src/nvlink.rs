@@ -1,14 +1,16 @@
 //! Dialect `nvlink`: which GPUs can be joined, and which partitions are active.
 
+use crate::dialect::Description;
 use crate::lines::{Line, words};
-use crate::statement::{self, COMMENT};
+use crate::statement;
 use crate::values::{Why, modules, name, number};
 use crate::{Hold, Reading};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &[COMMENT];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description =
+    Description::of_statements("NVIDIA's fabric manager", read);
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     statement::read(text, |line| hold(line).map(Some))
 }
 

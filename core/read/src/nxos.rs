@@ -5,16 +5,29 @@ mod ignored;
 mod late;
 mod values;
 
-pub(crate) use ignored::IGNORED;
-
+use crate::dialect::{self, Compared, Description};
 use crate::lines::{Line, lines};
 use crate::{Claim, Fact, Reading, Unknown};
 use block::Block;
 use late::Late;
 use values::Why;
 
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description = Description {
+    consumer: "Cisco NX-OS 10.4(3)F and later, by `show running-config`",
+    ignored: ignored::IGNORED,
+    demanded: &[],
+    uncompared: &[],
+    compared: Compared::ByBlocks,
+    otherwise: &[
+        "Merging a text deletes nothing: what is not named stays.",
+        "Contracts are printed without `bidir`, VLANs as a list, and blocks merged.",
+    ],
+    read,
+};
+
 /// Reads a text as a switch prints it: what belongs to a line stands below it and deeper.
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     let reading = Reading::with_room_for(text);
     let mut reader = Reader { reading, ..Reader::default() };
     for line in lines(text) {
@@ -51,7 +64,7 @@ impl<'a> Reader<'a> {
         }
         let below = match self.understand(block, line) {
             Ok(Some(below)) => below,
-            Ok(None) if ignored::has(block, line.text) => {
+            Ok(None) if dialect::passes(&DESCRIPTION, block.place(), line.text) => {
                 self.reading.ignored.push(line.number);
                 Block::NOTHING_BELOW
             }

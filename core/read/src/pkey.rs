@@ -4,15 +4,24 @@ use std::fmt;
 
 use model::Guid;
 
+use crate::dialect::{Compared, Description};
 use crate::lines::Line;
-use crate::statement::{self, COMMENT};
+use crate::statement;
 use crate::values::Why;
 use crate::{Hold, Reading};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &[COMMENT];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description = Description {
+    compared: Compared::ByMembers,
+    otherwise: &[
+        "A carriage return at the end of a line, or a comment behind a statement, ends its parsing: \
+         every port is then a full member of the default partition.",
+        "A line of more than 4093 bytes is read as several.",
+    ],
+    ..Description::of_statements("the subnet manager OpenSM, by its partitions.conf", read)
+};
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     statement::read(text, |line| Partition::read(line).map(Partition::holds))
 }
 

@@ -6,48 +6,70 @@ mod hosts;
 use model::JobName;
 use smol_str::SmolStr;
 
+use crate::dialect::{self, COMMENT, Compared, Description, Ignored};
 use crate::lines::{Line, lines, words};
 use crate::values::Why;
 use crate::{Claim, Fact, Hold, Reading, Unknown};
 use hosts::hosts;
 
-/// Lines that are none of our business, by how they begin: comments, and what a daemon needs to run
-/// that gives nobody anything.
-pub(crate) const IGNORED: &[&str] = &[
-    "#",
-    "AccountingStorageHost=",
-    "AccountingStoragePort=",
-    "AccountingStorageType=",
-    "AuthInfo=",
-    "AuthType=",
-    "ClusterName=",
-    "ControlMachine=",
-    "InactiveLimit=",
-    "JobAcctGatherFrequency=",
-    "JobAcctGatherType=",
-    "KillWait=",
-    "MessageTimeout=",
-    "MinJobAge=",
-    "MpiDefault=",
-    "ReturnToService=",
-    "SchedulerParameters=",
-    "SchedulerType=",
-    "SlurmUser=",
-    "SlurmctldDebug=",
-    "SlurmctldHost=",
-    "SlurmctldLogFile=",
-    "SlurmctldPidFile=",
-    "SlurmctldPort=",
-    "SlurmctldTimeout=",
-    "SlurmdDebug=",
-    "SlurmdLogFile=",
-    "SlurmdPidFile=",
-    "SlurmdPort=",
-    "SlurmdSpoolDir=",
-    "SlurmdTimeout=",
-    "StateSaveLocation=",
-    "Waittime=",
-];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description = Description {
+    consumer: "slurmctld and slurmd of Slurm 22.05 and later",
+    ignored: &[
+        COMMENT,
+        Ignored::free("slurm.conf", "AccountingStorageHost=<name>", "where accounts are kept"),
+        Ignored::free("slurm.conf", "AccountingStoragePort=<number>", "where accounts are kept"),
+        Ignored::fixed(
+            "slurm.conf",
+            "AccountingStorageType=accounting_storage/slurmdbd",
+            "the only one that is known",
+        ),
+        Ignored::free("slurm.conf", "AuthInfo=<word>", "how daemons know each other"),
+        Ignored::fixed("slurm.conf", "AuthType=auth/munge", "the only one that is known"),
+        Ignored::free("slurm.conf", "ClusterName=<name>", "a name for people"),
+        Ignored::free("slurm.conf", "ControlMachine=<name>", "where the controller is"),
+        Ignored::free("slurm.conf", "InactiveLimit=<number>", "how long is waited"),
+        Ignored::free("slurm.conf", "JobAcctGatherFrequency=<word>", "what is counted"),
+        Ignored::free("slurm.conf", "JobAcctGatherType=<word>", "what is counted"),
+        Ignored::free("slurm.conf", "KillWait=<number>", "how long is waited"),
+        Ignored::free("slurm.conf", "MessageTimeout=<number>", "how long is waited"),
+        Ignored::free("slurm.conf", "MinJobAge=<number>", "how long ended jobs are told of"),
+        Ignored::free("slurm.conf", "MpiDefault=<word>", "how processes of a job find each other"),
+        Ignored::free("slurm.conf", "ReturnToService=<number>", "when nodes come back"),
+        Ignored::free("slurm.conf", "SchedulerParameters=<word>", "the order of those who wait"),
+        Ignored::free("slurm.conf", "SchedulerType=<word>", "the order of those who wait"),
+        Ignored::free("slurm.conf", "SlurmUser=<name>", "as whom the controller runs"),
+        Ignored::free("slurm.conf", "SlurmctldDebug=<word>", "what the daemon writes"),
+        Ignored::free("slurm.conf", "SlurmctldHost=<name>", "where the controller is"),
+        Ignored::free("slurm.conf", "SlurmctldLogFile=<path>", "what the daemon writes"),
+        Ignored::free("slurm.conf", "SlurmctldPidFile=<path>", "where the daemon keeps its number"),
+        Ignored::free("slurm.conf", "SlurmctldPort=<number>", "where the daemon listens"),
+        Ignored::free("slurm.conf", "SlurmctldTimeout=<number>", "how long is waited"),
+        Ignored::free("slurm.conf", "SlurmdDebug=<word>", "what the daemon writes"),
+        Ignored::free("slurm.conf", "SlurmdLogFile=<path>", "what the daemon writes"),
+        Ignored::free("slurm.conf", "SlurmdPidFile=<path>", "where the daemon keeps its number"),
+        Ignored::free("slurm.conf", "SlurmdPort=<number>", "where the daemon listens"),
+        Ignored::free("slurm.conf", "SlurmdSpoolDir=<path>", "where the daemon keeps its state"),
+        Ignored::free("slurm.conf", "SlurmdTimeout=<number>", "how long is waited"),
+        Ignored::free("slurm.conf", "StateSaveLocation=<path>", "where the daemon keeps its state"),
+        Ignored::free("slurm.conf", "Waittime=<number>", "how long is waited"),
+        Ignored::free("cgroup.conf", "CgroupAutomount=(yes|no)", "how control groups are mounted"),
+        Ignored::free("cgroup.conf", "CgroupMountpoint=<path>", "where control groups are"),
+        Ignored::free(
+            "cgroup.conf",
+            "CgroupPlugin=(autodetect|cgroup/v1|cgroup/v2)",
+            "which control groups",
+        ),
+        Ignored::fixed("cgroup.conf", "ConstrainCores=yes", "jobs keep to their cores"),
+        Ignored::fixed("cgroup.conf", "ConstrainRAMSpace=yes", "jobs keep to their memory"),
+        Ignored::free("cgroup.conf", "ConstrainSwapSpace=(yes|no)", "swap is not given out"),
+    ],
+    demanded: &[],
+    uncompared: &[],
+    compared: Compared::ByClaims,
+    otherwise: &[],
+    read,
+};
 
 const NOT_WRITTEN: Why = "no line of this file that keeps tenants apart is written so";
 const NOT_NODES: Why = "nodes are named one by one, or as a range such as gpu[1-4,7]";
@@ -79,7 +101,7 @@ impl File {
     }
 }
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     let mut reader = Reader { reading: Reading::with_room_for(text), fences: Fences::default() };
     let mut file = None;
     for line in lines(text).filter(|line| !line.text.is_empty()) {
@@ -149,7 +171,7 @@ impl Reader {
             "TopologyPlugin" => {
                 must(matches!(value, "topology/tree" | "topology/block"), "a tree or blocks")?;
             }
-            _ if IGNORED.iter().any(|begin| line.text.starts_with(begin)) => {
+            _ if dialect::passes(&DESCRIPTION, "slurm.conf", line.text) => {
                 self.reading.ignored.push(line.number);
             }
             _ => return Err(NOT_WRITTEN),
@@ -257,8 +279,7 @@ impl Reader {
         let is_yes = value.eq_ignore_ascii_case("yes");
         match key {
             "ConstrainDevices" => self.fences.devices = Some((line.number, is_yes)),
-            "CgroupAutomount" | "CgroupMountpoint" | "CgroupPlugin" | "ConstrainCores"
-            | "ConstrainRAMSpace" | "ConstrainSwapSpace" => {
+            _ if dialect::passes(&DESCRIPTION, "cgroup.conf", line.text) => {
                 self.reading.ignored.push(line.number);
             }
             _ => return Err(NOT_WRITTEN),

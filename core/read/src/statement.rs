@@ -4,9 +4,6 @@ use crate::lines::{Line, lines};
 use crate::values::Why;
 use crate::{Claim, Fact, Hold, Reading, Unknown};
 
-/// How comments begin.
-pub(crate) const COMMENT: &str = "#";
-
 /// Reads a text of one statement a line: each says all that it says, or nothing.
 pub(crate) fn read<Said>(text: &str, said: impl Fn(&Line<'_>) -> Result<Said, Why>) -> Reading
 where
@@ -14,7 +11,7 @@ where
 {
     let mut reading = Reading::with_room_for(text);
     for line in lines(text).filter(|line| !line.text.is_empty()) {
-        if line.text.starts_with(COMMENT) {
+        if line.text.starts_with('#') {
             reading.ignored.push(line.number);
             continue;
         }

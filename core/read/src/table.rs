@@ -2,18 +2,20 @@
 
 use model::VrfName;
 
+use crate::dialect::Description;
 use crate::lines::{Line, lines};
 use crate::run::Run;
 use crate::values::{Why, address, bps, ceiling, class, mac, port, service, tag, vni, vrf};
 use crate::{Claim, Fact, Reading, Unknown};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &["#"];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description =
+    Description::of_statements("the loader of the packet program", read);
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     let mut reading = Reading::with_room_for(text);
     for line in lines(text).filter(|line| !line.text.is_empty()) {
-        if IGNORED.iter().any(|begin| line.text.starts_with(begin)) {
+        if line.text.starts_with('#') {
             reading.ignored.push(line.number);
             continue;
         }

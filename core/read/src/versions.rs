@@ -1,14 +1,16 @@
 //! Dialect `versions`: what software a node runs, and whether it booted securely.
 
+use crate::dialect::Description;
 use crate::lines::Line;
-use crate::statement::{self, COMMENT};
+use crate::statement;
 use crate::values::Why;
 use crate::{Hold, Reading};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &[COMMENT];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description =
+    Description::of_statements("nobody: it is observed from the node", read);
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     statement::read(text, |line| hold(line).map(Some))
 }
 

@@ -1,14 +1,18 @@
 //! Dialect `vfio`: a node's PCI functions, their IOMMU groups and their drivers.
 
+use crate::dialect::Description;
 use crate::lines::Line;
-use crate::statement::{self, COMMENT};
+use crate::statement;
 use crate::values::{Why, module, nic, number, pci};
 use crate::{Function, Hold, Reading};
 
-/// Lines that are none of our business, by how they begin: comments.
-pub(crate) const IGNORED: &[&str] = &[COMMENT];
+/// What is known of it.
+pub(crate) const DESCRIPTION: Description = Description::of_statements(
+    "the node's agent, which binds drivers; what is observed comes from sysfs",
+    read,
+);
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     statement::read(text, |line| hold(line).map(Some))
 }
 

@@ -6,48 +6,56 @@ use std::str::FromStr;
 use model::{API_GROUP, Confidential, JobName, PciAddress};
 use roxmltree::{Document, Error, Node};
 
+use crate::dialect::{self, Compared, Description, Ignored};
 use crate::values::Why;
 use crate::{Claim, Fact, Hold, Reading, Unknown};
 
-/// Elements that are none of our business, by their place in a domain: what a machine is made of
-/// that leads neither to the host nor to another machine.
-pub(crate) const IGNORED: &[&str] = &[
-    "clock",
-    "cpu",
-    "cputune",
-    "currentMemory",
-    "description",
-    "devices/alias",
-    "devices/audio",
-    "devices/controller",
-    "devices/emulator",
-    "devices/input",
-    "devices/iommu",
-    "devices/memballoon",
-    "devices/rng",
-    "devices/video",
-    "devices/watchdog",
-    "features",
-    "genid",
-    "iothreads",
-    "memory",
-    "name",
-    "on_crash",
-    "on_poweroff",
-    "on_reboot",
-    "os",
-    "pm",
-    "resource",
-    "seclabel",
-    "title",
-    "uuid",
-    "vcpu",
-];
+/// What is known of it. An ignored line is an element with all that stands in it.
+pub(crate) const DESCRIPTION: Description = Description {
+    consumer: "libvirt, by `virsh define` and `virsh dumpxml`",
+    ignored: &[
+        Ignored::free("", "clock", "what a machine is made of"),
+        Ignored::free("", "cpu", "what a machine is made of"),
+        Ignored::free("", "cputune", "what a machine is made of"),
+        Ignored::free("", "currentMemory", "what a machine is made of"),
+        Ignored::free("", "description", "what a machine is made of"),
+        Ignored::free("devices", "alias", "what a machine is made of"),
+        Ignored::free("devices", "audio", "what a machine is made of"),
+        Ignored::free("devices", "controller", "what a machine is made of"),
+        Ignored::free("devices", "emulator", "what a machine is made of"),
+        Ignored::free("devices", "input", "what a machine is made of"),
+        Ignored::free("devices", "iommu", "what a machine is made of"),
+        Ignored::free("devices", "memballoon", "what a machine is made of"),
+        Ignored::free("devices", "rng", "what a machine is made of"),
+        Ignored::free("devices", "video", "what a machine is made of"),
+        Ignored::free("devices", "watchdog", "what a machine is made of"),
+        Ignored::free("", "features", "what a machine is made of"),
+        Ignored::free("", "genid", "what a machine is made of"),
+        Ignored::free("", "iothreads", "what a machine is made of"),
+        Ignored::free("", "memory", "what a machine is made of"),
+        Ignored::free("", "name", "what a machine is made of"),
+        Ignored::free("", "on_crash", "what a machine is made of"),
+        Ignored::free("", "on_poweroff", "what a machine is made of"),
+        Ignored::free("", "on_reboot", "what a machine is made of"),
+        Ignored::free("", "os", "what a machine is made of"),
+        Ignored::free("", "pm", "what a machine is made of"),
+        Ignored::free("", "resource", "what a machine is made of"),
+        Ignored::free("", "seclabel", "what a machine is made of"),
+        Ignored::free("", "title", "what a machine is made of"),
+        Ignored::free("", "uuid", "what a machine is made of"),
+        Ignored::free("", "vcpu", "what a machine is made of"),
+    ],
+    demanded: &[],
+    uncompared: &[],
+    compared: Compared::ByClaims,
+    otherwise: &[],
+    read,
+};
 
 const NOT_READ: Why = "nobody knows what of the host or of others this gives to the machine";
 const NOT_AN_ADDRESS: Why = "a PCI address has a domain, a bus, a slot and a function in hex";
 
-pub(crate) fn read(text: &str) -> Reading {
+fn read(text: &str) -> Reading {
     let mut reading = Reading::default();
     let mut before = 0;
     for domain in domains(text) {
@@ -139,7 +147,7 @@ impl<'t, 'r> Sheet<'t, 'r> {
                 "numatune" => self.near(element, &job),
                 "devices" => self.devices(element, &job),
                 "launchSecurity" => {}
-                name if IGNORED.contains(&name) => self.ignore(element),
+                name if dialect::passes(&DESCRIPTION, "", name) => self.ignore(element),
                 _ => self.unknown(element, NOT_READ),
             }
         }
@@ -205,10 +213,7 @@ impl<'t, 'r> Sheet<'t, 'r> {
     fn devices(&mut self, devices: Node<'_, '_>, job: &JobName) {
         for element in devices.children() {
             let name = element.tag_name().name();
-            let is_ignored = || {
-                let names = IGNORED.iter().filter_map(|place| place.strip_prefix("devices/"));
-                names.into_iter().any(|ignored| ignored == name)
-            };
+            let is_ignored = || dialect::passes(&DESCRIPTION, "devices", name);
             match (name, element.attribute("type")) {
                 _ if !element.is_element() => self.stray(element),
                 ("hostdev", Some("pci")) => {
@@ -289,7 +294,7 @@ impl<'t, 'r> Sheet<'t, 'r> {
     /// Puts the lines of a domain in order. What stands on a line that is not known is not claimed
     /// either.
     fn settle(self) {
-        let Reading { claims, unknown, ignored } = self.reading;
+        let Reading { claims, unknown, ignored, .. } = self.reading;
         let mut refused = unknown.split_off(self.unknown);
         refused.sort_by_key(|unknown| unknown.line);
         refused.dedup_by_key(|unknown| unknown.line);

@@ -417,15 +417,14 @@ apiVersion: 'v1': x
 
 #[test]
 fn what_is_on_the_list_is_passed_over_where_it_stands() {
-    let paths = read::ignored(Dialect::Kubernetes).iter().skip(1);
-    for path in paths {
-        let text = match path.strip_prefix("metadata.") {
-            Some(key) if key.starts_with("annotations.") => {
-                let key = key.trim_start_matches("annotations.");
-                POLICY.replace("spec:", &format!("  annotations:\n    {key}: x\nspec:"))
+    for ignored in read::description(Dialect::Kubernetes).ignored.iter().skip(1) {
+        let path = ignored.line;
+        let text = match ignored.place {
+            "metadata.annotations" => {
+                POLICY.replace("spec:", &format!("  annotations:\n    {path}: x\nspec:"))
             }
-            Some(key) => POLICY.replace("spec:", &format!("  {key}: x\nspec:")),
-            None => format!("{POLICY}{path}: x\n"),
+            "metadata" => POLICY.replace("spec:", &format!("  {path}: x\nspec:")),
+            _ => format!("{POLICY}{path}: x\n"),
         };
         let reading = read::claims(Dialect::Kubernetes, &text);
         assert_eq!((reading.unknown, reading.ignored.len()), (vec![], 1), "{path}");

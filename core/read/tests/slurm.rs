@@ -215,9 +215,10 @@ fn lists_of_nodes_are_names_and_bounded() {
 
 #[test]
 fn what_is_on_the_list_is_passed_over_in_its_file() {
-    for words in read::ignored(Dialect::Slurm) {
-        let reading = read::claims(Dialect::Slurm, &format!("# slurm.conf\n{words}\n"));
-        assert_eq!((reading.unknown, reading.ignored), (vec![], vec![1, 2]), "{words}");
+    for ignored in read::description(Dialect::Slurm).ignored {
+        let (file, line) = (ignored.place, ignored.example());
+        let reading = read::claims(Dialect::Slurm, &format!("# {file}\n{line}\n"));
+        assert_eq!((reading.unknown, reading.ignored), (vec![], vec![1, 2]), "{line}");
     }
 }
 

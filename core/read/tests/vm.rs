@@ -178,13 +178,14 @@ fn entities_are_refused() {
 
 #[test]
 fn what_is_on_the_list_is_passed_over_where_it_stands() {
-    for place in read::ignored(Dialect::Vm) {
-        let text = match place.strip_prefix("devices/") {
-            Some(device) => SMALL.replace("<devices>", &format!("<devices>\n<{device}/>")),
-            None => SMALL.replace("<devices>", &format!("<{place}/>\n<devices>")),
+    for ignored in read::description(Dialect::Vm).ignored {
+        let name = ignored.line;
+        let text = match ignored.place {
+            "devices" => SMALL.replace("<devices>", &format!("<devices>\n<{name}/>")),
+            _ => SMALL.replace("<devices>", &format!("<{name}/>\n<devices>")),
         };
         let reading = read::claims(Dialect::Vm, &text);
-        assert_eq!((reading.unknown, reading.ignored.len()), (vec![], 1), "{place}");
+        assert_eq!((reading.unknown, reading.ignored.len()), (vec![], 1), "{name}");
     }
 }
 

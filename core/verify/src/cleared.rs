@@ -226,7 +226,7 @@ impl Verifier {
         part: &Part,
         text: Option<(&str, Digest)>,
     ) {
-        let reading = text.map(|(text, _)| read::claims(dialect, text));
+        let reading = text.map(|(text, _)| read::part(dialect, part, text));
         self.take(device, dialect, part, reading);
         let id = self.sheet_id(device, dialect, part);
         let source = text.map_or(Source::Nothing, |(_, digest)| Source::Text(digest));

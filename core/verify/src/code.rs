@@ -81,6 +81,7 @@ codes! {
 
     // Texts.
     UnknownLine "unknown-line" High "take the line away, or teach the dialect what it means";
+    MissingLine "missing-line" High "put the line back, or apply the plan again";
     Silent "silent" High "ask the device again: without this text nobody can judge it";
     Contradiction "contradiction" High "take one of the two lines away";
 

@@ -79,6 +79,11 @@ impl Verifier {
             let at = At { sheet: id, line: unknown.line };
             self.weak(judgement, Some(sheet.device), weakness, [at]);
         }
+        for lacking in &sheet.lacking {
+            let at = (lacking.line > 0).then_some(At { sheet: id, line: lacking.line });
+            self.weak(judgement, Some(sheet.device), Weakness::of(lacking), at);
+            judgement.lacks(sheet.device, sheet.dialect, lacking.text.as_str());
+        }
     }
 
     fn judge_device(&self, device: DeviceId, judgement: &mut Judgement) {

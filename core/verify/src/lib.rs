@@ -76,7 +76,7 @@ pub fn reading(fleet: &Arc<Fleet>, owners: &Owners, artifacts: &[Artifact]) -> V
     let mut verifier = Verifier::new(Arc::clone(fleet), owners);
     for artifact in artifacts {
         for part in &artifact.parts {
-            let reading = read::claims(artifact.dialect, &part.text);
+            let reading = read::part(artifact.dialect, &part.part, &part.text);
             verifier.take(artifact.device, artifact.dialect, &part.part, Some(reading));
         }
     }

@@ -8,7 +8,7 @@ use model::{
     Consent, DeviceId, Dialect, Fleet, JobName, Owners, Part, Port, Promise, RouteDistinguisher,
     RouteTarget, TenantName, Treatment, VrfName,
 };
-use read::{Claim, Reading, Scope, Unknown};
+use read::{Claim, Lacking, Reading, Scope, Unknown};
 use wire::{Tag, Vni};
 
 use crate::cleared::{Digests, Source};
@@ -66,6 +66,7 @@ pub(crate) struct Sheet {
     pub(crate) part: Part,
     pub(crate) claims: Vec<Claim>,
     pub(crate) unknown: Vec<Unknown>,
+    pub(crate) lacking: Vec<Lacking>,
     /// Whether it was taken in. Text of a layer may have nothing to say.
     pub(crate) present: bool,
 }
@@ -215,13 +216,14 @@ impl Verifier {
         for claim in &gone {
             self.turn(device, id, claim, Turn::Goes);
         }
-        let Reading { claims, unknown, .. } = reading.unwrap_or_default();
+        let Reading { claims, unknown, lacking, .. } = reading.unwrap_or_default();
         for claim in &claims {
             self.turn(device, id, claim, Turn::Comes);
         }
         let sheet = &mut self.sheets[id as usize];
         sheet.claims = claims;
         sheet.unknown = unknown;
+        sheet.lacking = lacking;
         let is = !sheet.is_empty();
         if self.held.count(device, dialect, was, is) {
             self.dirty.places.insert(Spotted::Device(device));
@@ -376,8 +378,7 @@ impl Verifier {
         }
         let id = u32::try_from(self.sheets.len()).unwrap_or(u32::MAX);
         self.sheet_ids.add(device, dialect, part.clone(), id);
-        let (part, claims, unknown) = (part.clone(), Vec::new(), Vec::new());
-        self.sheets.push(Sheet { device, dialect, part, claims, unknown, present: false });
+        self.sheets.push(Sheet::new(device, dialect, part.clone()));
         id
     }
 
@@ -426,11 +427,17 @@ impl Verifier {
 }
 
 impl Sheet {
+    fn new(device: DeviceId, dialect: Dialect, part: Part) -> Self {
+        let (claims, unknown, lacking) = (Vec::new(), Vec::new(), Vec::new());
+        Self { device, dialect, part, claims, unknown, lacking, present: false }
+    }
+
     fn is_empty(&self) -> bool {
         self.claims.is_empty() && self.unknown.is_empty()
     }
 
-    fn is_strange(&self) -> bool {
-        !self.unknown.is_empty()
+    /// Whether a line of it is not known, or must be there and is not.
+    pub(crate) fn is_strange(&self) -> bool {
+        !self.unknown.is_empty() || !self.lacking.is_empty()
     }
 }

@@ -6,7 +6,7 @@ use model::{
     DeviceId, Dialect, Fleet, JobName, Port, RouteDistinguisher, RouteTarget, Service, TenantName,
     VrfName,
 };
-use read::{Bridge, Scope, Stray};
+use read::{Bridge, Lacking, Scope, Stray};
 use smol_str::SmolStr;
 use wire::{Mac, Tag, Vni};
 
@@ -20,6 +20,8 @@ use crate::layers::{LayerWeakness, Owner};
 pub enum Weakness {
     /// A line that nobody knows.
     UnknownLine { text: String, why: &'static str },
+    /// A line that must be there is not.
+    MissingLine { text: SmolStr, why: &'static str },
     /// The device does something of its own.
     Stray { what: Stray, line: SmolStr },
     /// Nothing passes the port.
@@ -110,9 +112,15 @@ pub enum Weakness {
 }
 
 impl Weakness {
+    /// A line that must be there and is not.
+    pub(crate) fn of(lacking: &Lacking) -> Self {
+        Self::MissingLine { text: lacking.text.clone(), why: lacking.why }
+    }
+
     pub(crate) const fn code(&self) -> Code {
         match self {
             Self::UnknownLine { .. } => Code::UnknownLine,
+            Self::MissingLine { .. } => Code::MissingLine,
             Self::Stray { what: Stray::Route, .. } => Code::StrayRoute,
             Self::Stray { what: Stray::Forwarding, .. } => Code::StrayForwarding,
             Self::Stray { what: Stray::Address, .. } => Code::StrayAddress,
@@ -165,6 +173,7 @@ impl Weakness {
     pub(crate) fn place(&self, fleet: &Fleet) -> String {
         match self {
             Self::UnknownLine { text, .. } => format!("line `{}`", text.trim()),
+            Self::MissingLine { text, .. } => format!("where `{text}` is missing"),
             Self::Stray { line, .. } => format!("line `{line}`"),
             Self::Silent(dialect) => dialect.to_string(),
             Self::AutomaticTarget(scope) | Self::NoDistinguisher(scope) => scope.to_string(),
@@ -248,6 +257,7 @@ impl Weakness {
     pub(crate) fn sentence(&self, fleet: &Fleet) -> String {
         match self {
             Self::UnknownLine { text, why } => format!("unknown line `{}`: {why}", text.trim()),
+            Self::MissingLine { text, why } => format!("no line `{text}`: {why}"),
             Self::Stray { what, line } => format!("{what} that nobody planned: `{line}`"),
             Self::Down(port) => format!("{port} is down: nothing passes it"),
             Self::Unfiltered(port) => {

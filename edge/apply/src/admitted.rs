@@ -288,12 +288,15 @@ impl Texts {
 
 /// A text is held only if every line of it is understood, and is such as a plan has.
 fn understand(dialect: Dialect, part: &Part, text: &str) -> Result<(), NotAdmitted> {
-    let reading = read::claims(dialect, text);
+    let reading = read::part(dialect, part, text);
     let no = |line, text, why| {
         Err(NotAdmitted::Unknown { dialect, part: part.clone(), line, text, why })
     };
     if let Some(read::Unknown { line, text, why }) = reading.unknown.into_iter().next() {
         return no(line, text, why);
+    }
+    if let Some(read::Lacking { line, text, why }) = reading.lacking.into_iter().next() {
+        return no(line, format!("no line `{text}`"), why);
     }
     match reading.claims.iter().find(|claim| claim.fact.is_of_no_plan()) {
         None => Ok(()),

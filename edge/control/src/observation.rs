@@ -105,7 +105,7 @@ impl Observation {
     ) {
         if let Some(&device) = self.devices.get(name) {
             for (dialect, text) in texts.clone() {
-                let reading = read::claims(dialect, &text);
+                let reading = read::part(dialect, &Part::Whole, &text);
                 self.verifier.take(device, dialect, &Part::Whole, Some(reading));
                 let generation = generation.unwrap_or_default();
                 let parts = vec![PartText { part: Part::Whole, text }];

@@ -56,7 +56,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Names a line whose absence is the cause of what was found last.
-    fn lacks(&mut self, line: MissingLine) {
+    pub(super) fn lacks(&mut self, line: MissingLine) {
         if let Some(found) = self.all.last_mut() {
             found.missing.push(line);
         }

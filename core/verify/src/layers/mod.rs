@@ -42,7 +42,7 @@ use found::Findings;
 
 use crate::cleared::Source;
 use crate::device::At;
-use crate::finding::Finding;
+use crate::finding::{Finding, MissingLine};
 use crate::verifier::{JobId, Verifier};
 use crate::weakness::Weakness;
 
@@ -307,19 +307,19 @@ impl Verifier {
         let id = self.sheet_id(device, dialect, part);
         self.digests.note(device, id, Source::of(reading.as_ref()));
         let gone = std::mem::take(&mut self.sheets[id as usize].claims);
-        let was_strange = !self.sheets[id as usize].unknown.is_empty();
+        let was_strange = self.sheets[id as usize].is_strange();
         let was = self.sheets[id as usize].present;
         let is = reading.is_some();
         self.forget(id, device, &gone);
-        let Reading { claims, unknown, .. } = reading.unwrap_or_default();
-        let is_strange = !unknown.is_empty();
+        let Reading { claims, unknown, lacking, .. } = reading.unwrap_or_default();
         self.learn(id, device, &claims);
         let sheet = &mut self.sheets[id as usize];
         sheet.claims = claims;
         sheet.unknown = unknown;
+        sheet.lacking = lacking;
         sheet.present = is;
         self.keep_sheet(id, was, is, &gone);
-        if was_strange || is_strange {
+        if was_strange || self.sheets[id as usize].is_strange() {
             self.layers.dirty.insert(Spot::Sheet(id));
         }
         if self.held.count(device, dialect, was, is) {
@@ -390,6 +390,12 @@ impl Verifier {
         for unknown in &sheet.unknown {
             let weakness = Weakness::UnknownLine { text: unknown.text.clone(), why: unknown.why };
             found.weak(Some(sheet.device), weakness, [At { sheet: id, line: unknown.line }]);
+        }
+        for lacking in &sheet.lacking {
+            let at = (lacking.line > 0).then_some(At { sheet: id, line: lacking.line });
+            found.weak(Some(sheet.device), Weakness::of(lacking), at);
+            let (device, dialect) = (sheet.device, Some(sheet.dialect));
+            found.lacks(MissingLine { device, dialect, text: lacking.text.to_string() });
         }
     }
 
