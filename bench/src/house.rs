@@ -136,7 +136,11 @@ fn full(kind: Kind, scale: Scale, table: &mut Table) -> Full {
 
 fn read_all(artifacts: &[Artifact]) -> Vec<Vec<read::Reading>> {
     let of_one = |artifact: &Artifact| {
-        artifact.parts.iter().map(|part| read::claims(artifact.dialect, &part.text)).collect()
+        artifact
+            .parts
+            .iter()
+            .map(|part| read::part(artifact.dialect, &part.part, &part.text))
+            .collect()
     };
     artifacts.iter().map(of_one).collect()
 }
@@ -291,8 +295,8 @@ fn judge(full: &mut Full, touched: &Touched, job: &JobName, had: &Had, owns: boo
         sheets.iter().map(text).collect::<Vec<_>>()
     });
     let (readings, read) = timed(|| {
-        let read = |(text, (_, dialect, _)): (&Option<String>, &(_, Dialect, _))| {
-            text.as_ref().map(|text| read::claims(*dialect, text))
+        let read = |(text, (_, dialect, part)): (&Option<String>, &(_, Dialect, &Part))| {
+            text.as_ref().map(|text| read::part(*dialect, part, text))
         };
         texts.iter().zip(&sheets).map(read).collect::<Vec<_>>()
     });

@@ -69,7 +69,7 @@ fn check_alike(
         let parts = before.parts.iter().zip(&after.parts);
         for (old, new) in parts.filter(|(old, new)| old != new) {
             assert_eq!(old.part, new.part);
-            let reading = read::claims(after.dialect, &new.text);
+            let reading = read::part(after.dialect, &new.part, &new.text);
             kept.take(after.device, after.dialect, &new.part, Some(reading));
         }
     }
@@ -108,7 +108,7 @@ fn another_ceiling_is_in_the_tables_of_its_job_and_nowhere_else() {
         kept.treat(&job, next.plan.owners().treatments[&job]);
         for (device, dialect, part) in &changed {
             let text = render::part(&next.plan, *device, *dialect, part).unwrap();
-            kept.take(*device, *dialect, part, Some(read::claims(*dialect, &text)));
+            kept.take(*device, *dialect, part, Some(read::part(*dialect, part, &text)));
         }
         assert_eq!(kept.judge(), [], "seed {seed}");
     }

@@ -125,9 +125,19 @@ impl Cut {
     fn judge(&self, artifact: &Artifact, seed: u64, verifier: &mut Verifier) -> Option<String> {
         let (device, dialect) = (artifact.device, artifact.dialect);
         let part = &artifact.parts[self.part];
-        verifier.take(device, dialect, &part.part, Some(read::claims(dialect, &self.text)));
+        verifier.take(
+            device,
+            dialect,
+            &part.part,
+            Some(read::part(dialect, &part.part, &self.text)),
+        );
         let found = verifier.judge();
-        verifier.take(device, dialect, &part.part, Some(read::claims(dialect, &part.text)));
+        verifier.take(
+            device,
+            dialect,
+            &part.part,
+            Some(read::part(dialect, &part.part, &part.text)),
+        );
         // A thing of Kubernetes or libvirt is a document of many lines: it is named by one of them.
         let is_nested = matches!(dialect, Dialect::Kubernetes | Dialect::Vm);
         let says = |said: &Said| {
