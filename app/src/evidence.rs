@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use control::Passage;
+use control::{Assumption, Passage, ProofResult, ProofVerdict};
 use model::{Artifact, DeviceId, Dialect, Fleet, Owners, Timestamp};
 use serde::Serialize;
 use verify::{Code, Diagnosis, Finding, Owner, Party, Said};
@@ -184,6 +184,16 @@ impl From<Party> for Member {
     }
 }
 
+/// What is taken for granted, or what nothing judged keeps closed, each with its code.
+pub(crate) fn write_assumptions(assumptions: &[Assumption], out: &mut dyn Write) -> io::Result<()> {
+    for Assumption { code, sentence } in assumptions {
+        let text = wrapped(&format!("{code}: {sentence}"), 2).join("\n");
+        let text = text.trim_start().strip_prefix(code).unwrap_or(&text).to_owned();
+        writeln!(out, "  {NOTE}{code}{NOTE:#}{text}")?;
+    }
+    Ok(())
+}
+
 /// How much was judged.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Extent {
@@ -195,6 +205,11 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
+    /// On how many devices.
+    pub(crate) const fn devices(&self) -> usize {
+        self.devices
+    }
+
     /// What these owners have on the devices of these artifacts.
     pub(crate) fn of(owners: &Owners, artifacts: &[Artifact]) -> Self {
         let jobs: BTreeSet<_> = owners.ports.values().collect();
@@ -209,14 +224,15 @@ impl Extent {
         }
     }
 
-    /// The verdict in one sentence.
+    /// The verdict in one sentence, and where it does not hold.
     pub(crate) fn write_verdict(
         &self,
         out: &mut dyn Write,
         findings: &[Finding],
+        verdict: &ProofVerdict,
     ) -> io::Result<()> {
         if findings.is_empty() {
-            return self.write_proved(out);
+            return self.write_proved(out, verdict);
         }
         let count = |is: fn(&Finding) -> bool| findings.iter().filter(|one| is(one)).count();
         let breaches = count(|finding| finding.code() == Code::Breach);
@@ -241,12 +257,13 @@ impl Extent {
         &self,
         out: &mut dyn Write,
         findings: &[Finding],
+        verdict: &ProofVerdict,
         passage: &Passage,
         now: Timestamp,
     ) -> io::Result<()> {
         passage::write_silent(passage, out)?;
         if !findings.is_empty() {
-            self.write_verdict(out, findings)?;
+            self.write_verdict(out, findings, verdict)?;
         } else if !passage.silent.is_empty() {
             let silent = plural(passage.silent.len(), "device");
             writeln!(
@@ -258,15 +275,20 @@ impl Extent {
             writeln!(out, "{NOTE}Proved apart{NOTE:#}: {}, and {closed}.", self.counted())?;
             return passage::write_remedy(out);
         } else {
-            self.write_proved(out)?;
+            self.write_proved(out, verdict)?;
         }
         passage::write_closed(passage, now, out)
     }
 
-    fn write_proved(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_proved(&self, out: &mut dyn Write, verdict: &ProofVerdict) -> io::Result<()> {
         let without = if self.consents > 0 { " without consent" } else { "" };
-        let counted = self.counted();
-        writeln!(out, "{GOOD}Proved{GOOD:#}: {counted}; no two owners can meet{without}.")
+        let (counted, judged) = (self.counted(), verdict.judged());
+        let apart = format!("({judged}): {counted}; no two owners can meet{without}");
+        if verdict.result == ProofResult::Proved {
+            return writeln!(out, "{GOOD}Proved{GOOD:#} {apart}.");
+        }
+        writeln!(out, "{NOTE}Proved except{NOTE:#} {apart}, except:")?;
+        write_assumptions(&verdict.except, out)
     }
 
     fn counted(&self) -> String {

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 
 use apply::OnDrift;
 use clap::Args;
-use control::{Control, Draft, Hurry, Request, Stopped, observed};
+use control::{Control, Draft, Hurry, ProofVerdict, Request, Stopped, observed};
 use model::{Artifact, DeviceId, Dialect, JobName, Part, Port, Protocol, Service};
 use observe::{Held, Holds};
 use sim::{Fabric, SentFrame, SentPacket, To};
@@ -334,7 +334,9 @@ impl<'o> Stage<'o> {
             let others = plural(others.len(), "other finding");
             writeln!(self.out, "{DIM}... and {others}{DIM:#}")?;
         }
-        Extent::of(&owners, artifacts).write_verdict(self.out, &findings)?;
+        let extent = Extent::of(&owners, artifacts);
+        let verdict = ProofVerdict::of(&self.draft, extent.devices(), &findings, &[], None);
+        extent.write_verdict(self.out, &findings, &verdict)?;
         Ok(())
     }
 

@@ -108,7 +108,7 @@ impl Answered {
         standings: impl IntoIterator<Item = (DeviceId, Result<Option<Standing>, Unreachable>)>,
         from: From,
     ) -> Self {
-        let (fleet, owners) = (&draft.intent.fleet, draft.next.plan.owners());
+        let (fleet, owners) = (&draft.intent.fleet, draft.owners());
         let (artifacts, _) = answered(fleet, devices);
         let passage = Passage::standing(fleet, &owners, draft.state(), standings);
         Self { artifacts, passage, from }

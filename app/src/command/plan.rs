@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use control::{Draft, Journal, KeptPlan, NoDraft, Passage};
-use model::{Artifact, Name};
+use model::{Artifact, Name, Waiver};
 use plan::{Coverage, Diff, PlanReport, Sign, UnwellJob};
 use serde::Serialize;
 use store::Folder;
@@ -15,12 +15,11 @@ use store::Folder;
 use super::Output;
 use super::observing::{Answered, Observing};
 use super::render::{Unwritable, no_device};
-use super::verify::answer;
+use super::verify::Judged;
 use crate::changes::write_changes;
 use crate::configs::{Side, differences, write_differences};
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
-use crate::evidence::Extent;
 use crate::passage;
 use crate::state::{State, now};
 use crate::words::{
@@ -170,10 +169,7 @@ impl Plan {
             Ok(proof) => proof,
             Err(unproved) => {
                 aside(format_args!("{NOTE}Nothing was kept.{NOTE:#}"));
-                let extent = Extent::of(&unproved.owners, &unproved.artifacts);
-                let (fleet, findings) = (&draft.intent.fleet, &unproved.findings);
-                let format = self.output.format;
-                return answer(fleet, &unproved.artifacts, &extent, findings, None, format, out);
+                return Judged::unproved(draft, &unproved).refuse(draft, self.output.format, out);
             }
         };
         let kept = KeptPlan::new(draft, journal.outcome(draft, &proof)?);
@@ -212,6 +208,7 @@ pub(super) fn write(
     let diff = plan::diff(draft.ledger(), &draft.next.plan);
     write_changes(&diff, all, out)?;
     write_report(&draft.next.report, all, out)?;
+    write_waivers(&draft.intent.waivers, out)?;
     write_summary(draft, &diff, stale, out)
 }
 
@@ -263,6 +260,23 @@ fn write_report(report: &PlanReport, all: bool, out: &mut dyn Write) -> io::Resu
         write_more(report.resting.len(), most, out)?;
     }
     Ok(())
+}
+
+/// What people vouch for.
+fn write_waivers(waivers: &[Waiver], out: &mut dyn Write) -> io::Result<()> {
+    if waivers.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{HEAD}Lines that somebody vouches for{HEAD:#}")?;
+    for Waiver { name, device, line, reason, by, until } in waivers {
+        let expired = if until.end() <= now() { " (expired)" } else { "" };
+        let until = until.as_str();
+        let text = format!("{name}: `{line}` on {device}: {reason}; {by}, until {until}{expired}");
+        for line in wrapped(&text, 2) {
+            writeln!(out, "{NOTE}{line}{NOTE:#}")?;
+        }
+    }
+    writeln!(out)
 }
 
 /// How many are not shown, and the end of a section.

@@ -7,7 +7,7 @@ use agent::Reached;
 use apply::{Applied, Devices, Gate, OnDrift, Outcome, Receipt};
 use bulkhead_agent::Span;
 use clap::{Args, ValueEnum};
-use control::{Committed, Control, Draft, Hurry, Request, Stay, Stopped};
+use control::{Committed, Control, Draft, Hurry, ProofVerdict, Request, Stay, Stopped};
 use model::{Dialect, Fleet, Generation, Name, Timestamp};
 use serde::Serialize;
 use store::Folder;
@@ -16,7 +16,7 @@ use super::Output;
 use super::agent::policy;
 use super::ca::CaFolder;
 use super::observing::says_the_same;
-use super::verify::answer;
+use super::verify::Judged;
 use crate::changes::write_changes;
 use crate::ending::{Ended, Stop};
 use crate::evidence::Extent;
@@ -116,9 +116,7 @@ impl Sending {
             Err(Stopped::OnTrial(until)) => return Err(on_trial(until)),
             Err(Stopped::Unproved(draft, unproved)) => {
                 words::aside(format_args!("{BAD}Nothing was sent.{BAD:#}"));
-                let extent = Extent::of(&unproved.owners, &unproved.artifacts);
-                let (fleet, findings) = (&draft.intent.fleet, &unproved.findings);
-                return answer(fleet, &unproved.artifacts, &extent, findings, None, format, out);
+                return Judged::unproved(&draft, &unproved).refuse(&draft, format, out);
             }
         };
         let without = left_out(&self.without, &committed.draft)?;
@@ -137,7 +135,8 @@ impl Sending {
             let next = &committed.draft.next;
             write_changes(&plan::diff(committed.draft.ledger(), &next.plan), self.all, out)?;
             let extent = Extent::of(&next.plan.owners(), committed.cleared.artifacts());
-            extent.write_verdict(out, &[])?;
+            let verdict = ProofVerdict::of(&committed.draft, extent.devices(), &[], &[], None);
+            extent.write_verdict(out, &[], &verdict)?;
             write_receipts(&committed, &applied, before.closed, generation, out)?;
             self.write_remarks(&applied, &before, out)?;
         } else {

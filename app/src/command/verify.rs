@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use control::{Draft, Passage};
+use control::{Draft, Passage, ProofResult, ProofVerdict, Unproved};
 use model::{Artifact, Fleet};
 use serde::Serialize;
 use verify::{Code, Finding};
@@ -13,10 +13,10 @@ use super::observing::{Answered, From, Observing};
 use crate::configs::{Side, differences, statements, write_differences};
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
-use crate::evidence::{Extent, Found, SCHEMA_VERSION, Texts};
+use crate::evidence::{Extent, Found, SCHEMA_VERSION, Texts, write_assumptions};
 use crate::passage;
 use crate::state::{State, now};
-use crate::words::{self, Format, examples};
+use crate::words::{self, DIM, Format, examples};
 
 /// Prove that nobody can meet who must not, and that all can who must
 ///
@@ -24,11 +24,14 @@ use crate::words::{self, Format, examples};
 /// must be is told with one pair of endpoints and the lines that say so; the exit code is then 1.
 /// Of what devices hold, it also says whether packets pass there at all: where a gate is closed,
 /// nobody can meet anybody (exit code 1), and of a device that does not answer nothing is known (2).
+/// `Proved except` names where nothing that was judged keeps owners apart; with `--strict` that is 1,
+/// too. What a verdict means and what it rests on stands in docs/verdict.md.
 #[derive(Args)]
 #[command(after_help = examples!(
     "bulkhead verify cluster.yaml" => "judge the texts that `apply` would send",
     "bulkhead verify --held" => "judge what the devices hold, by what was applied",
     "bulkhead verify --held -o json" => "the same for programs",
+    "bulkhead verify cluster.yaml --strict" => "and take no exception",
     "bulkhead verify --held --diff" => "which lines they hold otherwise",
     "bulkhead verify --held --from agents" => "ask real devices, through their agents",
 ))]
@@ -38,6 +41,9 @@ pub(crate) struct Verify {
     /// Judge what devices hold now, not what is planned
     #[arg(long)]
     held: bool,
+    /// End with 1 also where it is proved with exceptions
+    #[arg(long)]
+    strict: bool,
     /// Show how what devices hold differs from what is in force, and nothing else
     #[arg(long, requires = "held")]
     diff: bool,
@@ -53,6 +59,7 @@ pub(crate) struct Verify {
 struct Answer<'a> {
     version: u32,
     proved: bool,
+    verdict: &'a ProofVerdict,
     extent: Extent,
     findings: Vec<Found>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +69,7 @@ struct Answer<'a> {
 impl Verify {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let draft = self.documents.draft(&self.state)?;
-        let (fleet, owners) = (&draft.intent.fleet, draft.next.plan.owners());
+        let (fleet, owners) = (&draft.intent.fleet, draft.owners());
         let (artifacts, passage) = if self.held {
             let answered = self.observing.ask(&draft, &self.state)?;
             if self.diff {
@@ -72,14 +79,20 @@ impl Verify {
         } else {
             (render::all(&draft.next.plan), None)
         };
-        let mut findings = verify::findings(fleet, &owners, &artifacts);
+        let mut verifier = verify::reading(fleet, &owners, &artifacts);
+        let mut findings = verifier.judge();
         if passage.as_ref().is_some_and(|passage| !passage.silent.is_empty()) {
             // What is missing may be what the silent ones hold: only what two others share is sure.
             findings.retain(|one| one.code() == Code::Breach);
         }
         let extent = Extent::of(&owners, &artifacts);
+        let at = self.held.then(now);
+        let verdict = ProofVerdict::of(&draft, extent.devices(), &findings, verifier.waived(), at);
+        let judged = Judged { fleet, artifacts: &artifacts, extent, findings: &findings };
         let (passage, format) = (passage.as_ref(), self.output.format);
-        answer(fleet, &artifacts, &extent, &findings, passage, format, out)
+        let ended = judged.answer(&verdict, passage, format, out)?;
+        let is_excepted = self.strict && verdict.result != ProofResult::Proved;
+        Ok(if ended == Ended::Done && is_excepted { Ended::Found } else { ended })
     }
 }
 
@@ -110,38 +123,72 @@ impl Verify {
     }
 }
 
-/// Tells what was found, and the verdict; for what devices hold, also whether packets pass there.
-pub(super) fn answer(
-    fleet: &Fleet,
-    artifacts: &[Artifact],
-    extent: &Extent,
-    findings: &[Finding],
-    passage: Option<&Passage>,
-    format: Format,
-    out: &mut dyn Write,
-) -> Result<Ended, Stop> {
-    let texts = Texts::of(fleet, artifacts);
-    let is_silent = passage.is_some_and(|passage| !passage.silent.is_empty());
-    if format == Format::Text {
-        texts.write_findings(out, findings)?;
-        match passage {
-            Some(passage) => extent.write_verdict_held(out, findings, passage, now())?,
-            None => extent.write_verdict(out, findings)?,
-        }
-    } else {
-        let answer = Answer {
-            version: SCHEMA_VERSION,
-            proved: findings.is_empty() && !is_silent,
-            extent: *extent,
-            findings: texts.found(findings),
-            passage,
-        };
-        words::data(out, format, &answer)?;
+/// Texts that were judged, and what was found.
+pub(super) struct Judged<'a> {
+    fleet: &'a Fleet,
+    artifacts: &'a [Artifact],
+    extent: Extent,
+    findings: &'a [Finding],
+}
+
+impl<'a> Judged<'a> {
+    /// What was planned and not found without fault.
+    pub(super) fn unproved(draft: &'a Draft, unproved: &'a Unproved) -> Self {
+        let Unproved { owners, artifacts, findings } = unproved;
+        let extent = Extent::of(owners, artifacts);
+        Self { fleet: &draft.intent.fleet, artifacts, extent, findings }
     }
-    Ok(match passage {
-        _ if !findings.is_empty() => Ended::Found,
-        Some(_) if is_silent => Ended::Broken,
-        Some(passage) if !passage.is_whole() => Ended::Found,
-        _ => Ended::Done,
-    })
+
+    /// Tells what was found in what was planned, and that nothing is proved.
+    pub(super) fn refuse(
+        &self,
+        draft: &Draft,
+        format: Format,
+        out: &mut dyn Write,
+    ) -> Result<Ended, Stop> {
+        let verdict = ProofVerdict::of(draft, self.extent.devices(), self.findings, &[], None);
+        self.answer(&verdict, None, format, out)
+    }
+
+    /// Tells what was found, and the verdict; for what devices hold, also whether packets pass there.
+    fn answer(
+        &self,
+        verdict: &ProofVerdict,
+        passage: Option<&Passage>,
+        format: Format,
+        out: &mut dyn Write,
+    ) -> Result<Ended, Stop> {
+        let Self { fleet, artifacts, extent, findings } = self;
+        let texts = Texts::of(fleet, artifacts);
+        let is_silent = passage.is_some_and(|passage| !passage.silent.is_empty());
+        if format == Format::Text {
+            texts.write_findings(out, findings)?;
+            match passage {
+                Some(passage) => {
+                    extent.write_verdict_held(out, findings, verdict, passage, now())?;
+                }
+                None => extent.write_verdict(out, findings, verdict)?,
+            }
+            if findings.is_empty() {
+                writeln!(out, "{DIM}It rests on:{DIM:#}")?;
+                write_assumptions(&verdict.rests_on, out)?;
+            }
+        } else {
+            let answer = Answer {
+                version: SCHEMA_VERSION,
+                proved: findings.is_empty() && !is_silent,
+                verdict,
+                extent: *extent,
+                findings: texts.found(findings),
+                passage,
+            };
+            words::data(out, format, &answer)?;
+        }
+        Ok(match passage {
+            _ if !findings.is_empty() => Ended::Found,
+            Some(_) if is_silent => Ended::Broken,
+            Some(passage) if !passage.is_whole() => Ended::Found,
+            _ => Ended::Done,
+        })
+    }
 }

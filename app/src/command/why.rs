@@ -120,7 +120,7 @@ impl Why {
         } else {
             (render::all(&draft.next.plan), None)
         };
-        let mut verifier = verify::reading(fleet, &draft.next.plan.owners(), &artifacts);
+        let mut verifier = verify::reading(fleet, &draft.owners(), &artifacts);
         // The verifier joins what it read when it judges.
         verifier.judge();
         let tried = pairs.len().min(MOST_PAIRS);

@@ -25,11 +25,12 @@ pub(crate) struct Papers {
     pub(crate) guardrails: Vec<Document>,
     pub(crate) permits: Vec<Document>,
     pub(crate) jobs: Vec<Document>,
+    pub(crate) waivers: Vec<Document>,
     /// Whether there is a fleet, or text that could not be read and may have been one.
     pub(crate) may_have_fleet: bool,
 }
 
-const KINDS: [&str; 6] = ["Fleet", "Tenant", "Permit", "Guardrail", "Job", "List"];
+const KINDS: [&str; 7] = ["Fleet", "Tenant", "Permit", "Guardrail", "Job", "Waiver", "List"];
 
 const FRAME: Shape = Shape {
     what: "a document",
@@ -84,6 +85,7 @@ impl Papers {
             "Permit" => self.permits.push(document),
             "Guardrail" => self.guardrails.push(document),
             "Job" => self.jobs.push(document),
+            "Waiver" => self.waivers.push(document),
             _ => {
                 let problem = Problem::UnknownKind {
                     near: out.near(&kind.value, KINDS.into_iter()),

@@ -16,12 +16,13 @@ mod refusal;
 mod tenant;
 mod terms;
 mod tree;
+mod waiver;
 mod written;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{Consent, Fleet, Job, JobName, Permit, Tenant, TenantName};
+use model::{Consent, Fleet, Job, JobName, Permit, Tenant, TenantName, Waiver};
 
 pub use problem::Problem;
 pub use refusal::{Refusal, SourcePlace};
@@ -43,6 +44,8 @@ pub struct Intent {
     pub consents: Vec<Consent>,
     /// Permits that wait for the other side; they open nothing.
     pub pending: Vec<Permit>,
+    /// Lines that somebody vouches for.
+    pub waivers: Vec<Waiver>,
 }
 
 /// The text of one file and what to call it.
@@ -71,6 +74,7 @@ fn understand(papers: &Papers, mut out: Refusals) -> Result<Intent, Vec<Refusal>
     let tenants = tenant::read(papers, fleet.as_ref(), &guardrails, &mut out);
     let jobs = job::read(papers, fleet.as_ref(), &tenants, &mut out);
     let (consents, pending) = permit::read(papers, &guardrails, &jobs, &mut out);
+    let waivers = waiver::read(papers, fleet.as_ref(), &mut out);
     match fleet {
         Some(fleet) if out.is_empty() => Ok(Intent {
             fleet: Arc::new(fleet),
@@ -78,6 +82,7 @@ fn understand(papers: &Papers, mut out: Refusals) -> Result<Intent, Vec<Refusal>
             jobs: jobs.accepted(),
             consents,
             pending,
+            waivers,
         }),
         _ => Err(out.sorted()),
     }

@@ -270,7 +270,7 @@ impl Problem {
             }
             Self::UnknownKind { near, .. } => match near {
                 Some(near) => format!("Did you mean `{near}`?"),
-                None => "Kinds are Fleet, Tenant, Permit, Guardrail, Job and List.".into(),
+                None => "Kinds are Fleet, Tenant, Permit, Guardrail, Job, Waiver and List.".into(),
             },
             Self::BadName { .. } => "Use lower-case letters, digits and inner hyphens, at most \
                 63 a name; a tenant's path has at most 5 names joined by slashes."

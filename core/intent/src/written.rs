@@ -15,7 +15,7 @@ use crate::{Intent, Refusal, Source, SourcePlace};
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
-    /// Its kind: `Fleet`, `Tenant`, `Guardrail`, `Job` or `Permit`.
+    /// Its kind: `Fleet`, `Tenant`, `Guardrail`, `Job`, `Permit` or `Waiver`.
     pub kind: SmolStr,
     /// Whose it is, where tenants name such things by themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ fn key_of(tree: &Tree) -> Option<Key> {
     let name = text(entry(entry(tree, "metadata")?, "name")?)?;
     match kind.as_str() {
         "Fleet" => Some(Key { kind, tenant: None, name: SmolStr::default() }),
-        "Tenant" | "Guardrail" => Some(Key { kind, tenant: None, name: name.clone() }),
+        "Tenant" | "Guardrail" | "Waiver" => Some(Key { kind, tenant: None, name: name.clone() }),
         "Job" | "Permit" => {
             let tenant = text(entry(entry(tree, "spec")?, "tenant")?)?;
             Some(Key { kind, tenant: Some(tenant.parse().ok()?), name: name.clone() })
@@ -217,7 +217,7 @@ impl Key {
     /// The kind that a word on a command line means, one of it or several: `job`, `jobs`.
     #[must_use]
     pub fn kind_of(word: &str) -> Option<&'static str> {
-        let kinds = ["Fleet", "Tenant", "Guardrail", "Job", "Permit"];
+        let kinds = ["Fleet", "Tenant", "Guardrail", "Job", "Permit", "Waiver"];
         let one = word.strip_suffix(['s', 'S']).unwrap_or(word);
         kinds.into_iter().find(|known| known.eq_ignore_ascii_case(one))
     }

@@ -21,6 +21,7 @@ mod tenant;
 mod terms;
 mod time;
 mod version;
+mod waiver;
 mod words;
 
 pub use artifact::{Artifact, Dialect, Epoch, Generation, Part, PartText};
@@ -50,4 +51,5 @@ pub use tenant::{Apart, ApartLevel, Grade, NotAGrade, Quotas, Tenant, VersionPol
 pub use terms::{Capacity, Preempts, Terms, Within};
 pub use time::Timestamp;
 pub use version::compare_versions;
+pub use waiver::{Day, NotADay, Waiver};
 pub use words::NotAWord;

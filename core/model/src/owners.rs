@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 
 use crate::{
     Attestation, Confidential, DeviceId, Grade, JobName, NodeId, Port, Rate, Runtime, Service,
-    TenantName, TrafficClass, VersionPolicy,
+    TenantName, Timestamp, TrafficClass, VersionPolicy, Waiver,
 };
 
 /// Who owns what, who agreed to meet, and what they were promised: all that the verifier takes from
@@ -26,6 +26,19 @@ pub struct Owners {
     pub shares: BTreeMap<NodeId, BTreeMap<JobName, Share>>,
     /// What each tenant may share with others, and what it demands.
     pub trusts: BTreeMap<TenantName, Trust>,
+    /// Lines that somebody vouches for.
+    pub waivers: Vec<Waiver>,
+    /// Lines that nobody vouches for any more.
+    pub expired: Vec<Waiver>,
+}
+
+impl Owners {
+    /// The same, where these were written: those that stand at this moment, and those that do not.
+    #[must_use]
+    pub fn vouched(self, waivers: &[Waiver], now: Timestamp) -> Self {
+        let (waivers, expired) = waivers.iter().cloned().partition(|one| one.stands(now));
+        Self { waivers, expired, ..self }
+    }
 }
 
 /// What a job has of one node.

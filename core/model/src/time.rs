@@ -17,6 +17,23 @@ impl Timestamp {
     pub const fn ms_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
+
+    /// When a day since 1970 begins, in UTC: `2026-12-31`. None if the calendar has no such day.
+    pub(crate) fn of_day(text: &str) -> Option<Self> {
+        let mut parts = text.split('-').map(|part| {
+            let is_plain = part.bytes().all(|byte| byte.is_ascii_digit());
+            part.parse::<u64>().ok().filter(|_| is_plain)
+        });
+        let written = (parts.next()??, parts.next()??, parts.next()??);
+        let (year, ..) = written;
+        if parts.next().is_some() || !(1970..10_000).contains(&year) {
+            return None;
+        }
+        // The day that is written so, if there is one: as many after as there are leap days.
+        let about = (year - 1970) * 365;
+        let day = (about..about + 3000).find(|day| date(*day) == written)?;
+        Some(Self(day * 86_400_000))
+    }
 }
 
 /// As RFC 3339 writes it, in UTC: `2026-11-16T09:00:00.250Z`.

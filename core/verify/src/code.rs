@@ -82,6 +82,7 @@ codes! {
     // Texts.
     UnknownLine "unknown-line" High "take the line away, or teach the dialect what it means";
     MissingLine "missing-line" High "put the line back, or apply the plan again";
+    ExpiredWaiver "expired-waiver" Medium "renew the waiver, or take it and its line away";
     Silent "silent" High "ask the device again: without this text nobody can judge it";
     Contradiction "contradiction" High "take one of the two lines away";
 

@@ -22,6 +22,7 @@ mod missing;
 mod promise;
 mod tree;
 mod verifier;
+mod vouched;
 mod ways;
 mod weakness;
 mod why;

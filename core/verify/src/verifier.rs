@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use model::{
     Consent, DeviceId, Dialect, Fleet, JobName, Owners, Part, Port, Promise, RouteDistinguisher,
-    RouteTarget, TenantName, Treatment, VrfName,
+    RouteTarget, TenantName, Treatment, VrfName, Waiver,
 };
 use read::{Claim, Lacking, Reading, Scope, Unknown};
 use wire::{Tag, Vni};
@@ -20,6 +20,7 @@ use crate::index::{Domain, DomainKey, Index};
 use crate::islands::{HalfSession, islands};
 use crate::layers::Layers;
 use crate::mark::Dirty;
+use crate::vouched::Vouched;
 use crate::world::World;
 
 /// Joins the claims of all devices into meetings and judges them.
@@ -50,6 +51,7 @@ pub struct Verifier {
     pub(crate) half: BTreeMap<DeviceId, Vec<HalfSession>>,
     pub(crate) dirty: Dirty,
     pub(crate) findings: BTreeMap<Spotted, Vec<Finding>>,
+    vouched: Vouched,
     /// Places whose verdict depended on a walk over others: judged again at every change.
     suspicious: BTreeSet<Spotted>,
 }
@@ -116,6 +118,7 @@ impl Verifier {
             half: BTreeMap::new(),
             dirty: Dirty::default(),
             findings: BTreeMap::new(),
+            vouched: Vouched::of(owners),
             suspicious: BTreeSet::new(),
         };
         verifier.dirty.places.extend(configured.into_iter().map(Spotted::Device));
@@ -261,7 +264,18 @@ impl Verifier {
             }
             is_same
         });
-        all
+        self.vouched.judge(&self.world.fleet, all)
+    }
+
+    /// Says which lines somebody vouches for from now on.
+    pub fn vouch(&mut self, owners: &Owners) {
+        self.vouched = Vouched::of(owners);
+    }
+
+    /// What was found the last time and is vouched for, each with who does.
+    #[must_use]
+    pub fn waived(&self) -> &[(Waiver, Finding)] {
+        self.vouched.waived()
     }
 
     /// Brings the index up to date with all lines, and marks the places that this touches.

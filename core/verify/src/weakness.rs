@@ -3,8 +3,8 @@
 use std::net::Ipv4Addr;
 
 use model::{
-    DeviceId, Dialect, Fleet, JobName, Port, RouteDistinguisher, RouteTarget, Service, TenantName,
-    VrfName,
+    DeviceId, Dialect, Fleet, JobName, Name, Port, RouteDistinguisher, RouteTarget, Service,
+    TenantName, VrfName,
 };
 use read::{Bridge, Lacking, Scope, Stray};
 use smol_str::SmolStr;
@@ -20,6 +20,8 @@ use crate::layers::{LayerWeakness, Owner};
 pub enum Weakness {
     /// A line that nobody knows.
     UnknownLine { text: String, why: &'static str },
+    /// Nobody vouches any more for a line.
+    ExpiredWaiver { waiver: Name, line: SmolStr },
     /// A line that must be there is not.
     MissingLine { text: SmolStr, why: &'static str },
     /// The device does something of its own.
@@ -121,6 +123,7 @@ impl Weakness {
         match self {
             Self::UnknownLine { .. } => Code::UnknownLine,
             Self::MissingLine { .. } => Code::MissingLine,
+            Self::ExpiredWaiver { .. } => Code::ExpiredWaiver,
             Self::Stray { what: Stray::Route, .. } => Code::StrayRoute,
             Self::Stray { what: Stray::Forwarding, .. } => Code::StrayForwarding,
             Self::Stray { what: Stray::Address, .. } => Code::StrayAddress,
@@ -173,6 +176,7 @@ impl Weakness {
     pub(crate) fn place(&self, fleet: &Fleet) -> String {
         match self {
             Self::UnknownLine { text, .. } => format!("line `{}`", text.trim()),
+            Self::ExpiredWaiver { waiver, .. } => format!("waiver {waiver}"),
             Self::MissingLine { text, .. } => format!("where `{text}` is missing"),
             Self::Stray { line, .. } => format!("line `{line}`"),
             Self::Silent(dialect) => dialect.to_string(),
@@ -257,6 +261,9 @@ impl Weakness {
     pub(crate) fn sentence(&self, fleet: &Fleet) -> String {
         match self {
             Self::UnknownLine { text, why } => format!("unknown line `{}`: {why}", text.trim()),
+            Self::ExpiredWaiver { waiver, line } => {
+                format!("waiver {waiver} expired: nobody vouches for `{line}` any more")
+            }
             Self::MissingLine { text, why } => format!("no line `{text}`: {why}"),
             Self::Stray { what, line } => format!("{what} that nobody planned: `{line}`"),
             Self::Down(port) => format!("{port} is down: nothing passes it"),

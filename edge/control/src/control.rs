@@ -324,7 +324,7 @@ impl<S: Store> Control<S> {
         let back = back.map_err(|source| JournalError::Inconsistent(at, source))?;
         let Some((mut records, before)) = back else { return Ok(false) };
         // What cannot be planned or proved any more is not sent: devices went back by themselves.
-        if let Ok(draft) = self.journal.draft_over(Arc::new(before), &Request::default())
+        if let Ok(draft) = self.journal.draft_over(Arc::new(before), &Request::default(), now)
             && let Ok(proof) = draft.prove()
         {
             records.extend(draft.records(&proof, Vec::new()));

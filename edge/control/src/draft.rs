@@ -25,6 +25,8 @@ pub struct Draft {
     pub(crate) state: Arc<State>,
     /// The last record that this was made from.
     pub(crate) at: Revision,
+    /// The moment at which it was made.
+    pub(crate) now: Timestamp,
     /// Documents that differ from those that stand.
     pub(crate) put: Vec<Written>,
     pub(crate) delete: Vec<Key>,
@@ -100,7 +102,7 @@ impl<S: Store> Journal<S> {
     /// # Errors
     /// Every reason why it cannot be.
     pub fn draft(&self, request: &Request, now: Timestamp) -> Result<Draft, NoDraft> {
-        self.draft_over(self.state_at(now), request)
+        self.draft_over(self.state_at(now), request, now)
     }
 
     /// The plan in force at this moment: a function of the log, and of nothing else.
@@ -134,6 +136,7 @@ impl<S: Store> Journal<S> {
         &self,
         state: Arc<State>,
         request: &Request,
+        now: Timestamp,
     ) -> Result<Draft, NoDraft> {
         let Merged { intent, put, delete, stay } = self.merged(&state, request)?;
         let next = plan::next(&intent, state.ledger()).map_err(|refusals| {
@@ -146,7 +149,7 @@ impl<S: Store> Journal<S> {
             };
             NoDraft::Plan(refusals.into_iter().map(placed).collect())
         })?;
-        Ok(Draft { intent, next, at: self.at(), state, put, delete })
+        Ok(Draft { intent, next, at: self.at(), state, now, put, delete })
     }
 
     /// Documents merge by kind, tenant and name. What a request does not name stays.
@@ -209,6 +212,12 @@ impl Draft {
         &self.state
     }
 
+    /// Who owns what by it, and who vouches for what at its moment.
+    #[must_use]
+    pub fn owners(&self) -> Owners {
+        self.next.plan.owners().vouched(&self.intent.waivers, self.now)
+    }
+
     /// The documents that it takes away.
     #[must_use]
     pub fn deleted(&self) -> &[Key] {
@@ -228,7 +237,7 @@ impl Draft {
     /// # Errors
     /// As [`Draft::prove`].
     pub fn prove_texts(&self, artifacts: Vec<Artifact>) -> Result<Proof, Box<Unproved>> {
-        let (fleet, owners) = (&self.intent.fleet, self.next.plan.owners());
+        let (fleet, owners) = (&self.intent.fleet, self.owners());
         let cleared = match verify::clear(fleet, &owners, artifacts) {
             Ok(cleared) => cleared,
             Err(refused) => {

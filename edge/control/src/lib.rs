@@ -22,6 +22,7 @@ mod passage;
 mod placed;
 mod request;
 mod spoofed;
+mod verdict;
 
 pub use concern::Concern;
 pub use control::{Committed, Control, Hurry, Stay, Stopped};
@@ -34,3 +35,4 @@ pub use observed::{answered, observed};
 pub use passage::{Closed, Passage, Silent};
 pub use placed::Placed;
 pub use request::Request;
+pub use verdict::{Assumption, ProofResult, ProofScope, ProofVerdict};

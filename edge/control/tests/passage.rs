@@ -165,16 +165,16 @@ fn an_observation_judges_by_the_plan_in_force_and_follows_the_next_one() {
     let mut observation = Observation::new(town.draft(), awaited);
     assert!(!observation.heard_all() && observation.silent() == 3);
     town.tell(&mut observation);
-    let Judgement { new, .. } = observation.judge();
+    let Judgement { new, .. } = observation.judge(town.now);
     assert!(observation.heard_all() && new.is_empty(), "{new:?}");
 
     town.apply(&Request::put(&[Source { file: "tune.yaml", text: TUNE }]));
     town.tell(&mut observation);
-    let Judgement { new, .. } = observation.judge();
+    let Judgement { new, .. } = observation.judge(town.now);
     assert!(!new.is_empty(), "nobody planned what is held by now");
     assert!(observation.is_behind(town.control.journal().state()));
     observation.follow(town.draft());
-    let Judgement { new, resolved, left } = observation.judge();
+    let Judgement { new, resolved, left } = observation.judge(town.now);
     assert!(new.is_empty() && resolved > 0 && left == 0, "{new:?}");
     assert!(!observation.is_behind(town.control.journal().state()));
 }

@@ -14,6 +14,7 @@ use store::Revision;
 use super::summary;
 use crate::evidence::{Found, Texts};
 use crate::passage;
+use crate::state::now;
 use crate::words::{BAD, DIM, Format, GOOD, NAME, NOTE, Table, cell, painted, plural, some};
 
 /// What was observed, and how much of it was told.
@@ -172,7 +173,7 @@ impl Post {
 
     /// Judges what changed, and tells what is new or over.
     pub(super) fn judge(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let Judgement { new, resolved, left } = self.observation.judge();
+        let Judgement { new, resolved, left } = self.observation.judge(now());
         self.told += new.len();
         let artifacts = self.observation.artifacts();
         let texts = Texts::of(self.observation.fleet(), &artifacts);
