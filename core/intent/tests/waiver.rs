@@ -1,0 +1,70 @@
+//! Lines that somebody vouches for: what a waiver says, and every way to be refused.
+
+use expect_test::{Expect, expect};
+use intent::{Source, load};
+
+const FLEET: &str = "
+apiVersion: bulkhead.dev/v1
+kind: Fleet
+metadata: {name: small}
+spec:
+  models:
+    nodes: {box: {gpu: {product: H100, board: HGX-8}, gpus: 1, nics: {count: 1, rate: 400Gbps}}}
+    racks: {rack: {nodes: {model: box, count: 1}}}
+    pods: {pod: {racks: {model: rack, count: 1}, spines: 1}}
+  sites: [{name: ams, jurisdiction: NL, pods: [{name: p, model: pod}]}]
+";
+
+/// Loads waivers in short form, `name: {spec in flow style}`, and says what they are, or why not.
+fn check(shorts: &str, expected: Expect) {
+    let frame = "apiVersion: bulkhead.dev/v1, kind: Waiver";
+    let documents = shorts.trim().lines().map(|short| {
+        let (name, spec) = short.trim().split_once(": ").unwrap_or_default();
+        format!("--- {{{frame}, metadata: {{name: {name}}}, spec: {spec}}}\n")
+    });
+    let text: String = documents.collect();
+    let sources =
+        [Source { file: "fleet.yaml", text: FLEET }, Source { file: "a.yaml", text: &text }];
+    let said = match load(&sources) {
+        Ok(intent) => intent
+            .waivers
+            .iter()
+            .map(|one| {
+                let until = one.until.as_str();
+                format!("{}: {} `{}` until {until}\n", one.name, one.device, one.line)
+            })
+            .collect::<String>(),
+        Err(refusals) => {
+            let said = refusals.iter().map(|one| format!("{}: {one}\n", one.code()));
+            said.collect()
+        }
+    };
+    expected.assert_eq(&said);
+}
+
+#[test]
+fn a_waiver_is_about_a_line_of_a_device_until_a_day() {
+    check(
+        "
+        one: {device: p-leaf-1, line: 'snmp-server * x', reason: r, by: me, until: 2027-06-30}
+        ",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn what_vouches_for_anything_or_for_ever_is_refused() {
+    check(
+        "
+        all: {device: p-leaf-1, line: '* x', reason: r, by: me, until: 2027-06-30}
+        begin: {device: p-leaf-1, line: 'snmp*', reason: r, by: me, until: 2027-06-30}
+        never: {device: p-leaf-1, line: 'x', reason: r, by: me, until: never}
+        ends: {device: p-leaf-1, line: 'x', reason: r, by: me}
+        why: {device: p-leaf-1, line: 'x', reason: ' ', by: me, until: 2027-06-30}
+        where: {device: leaf-9, line: 'x', reason: r, by: me, until: 2027-06-30}
+        twice: {device: p-leaf-1, line: 'x', reason: r, by: me, until: 2027-06-30}
+        twice: {device: p-leaf-1, line: 'y', reason: r, by: me, until: 2027-06-30}
+        ",
+        expect![[""]],
+    );
+}
