@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use control::Silent;
 use model::{Artifact, Dialect, Fleet, Part};
 use serde::Serialize;
 
@@ -184,18 +185,21 @@ fn hunks(lines: &[Line]) -> Vec<Vec<Line>> {
     together.filter_map(hunk).collect()
 }
 
-/// As `diff -u` writes it, or as data.
+/// As `diff -u` writes it, or as data. Who does not answer has no differences.
 pub(crate) fn write_differences(
     differing: &[Differing],
+    silent: &[Silent],
     format: Format,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     #[derive(Serialize)]
     struct Answer<'a> {
         differences: &'a [Differing],
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        silent: &'a [Silent],
     }
     if format != Format::Text {
-        return words::data(out, format, &Answer { differences: differing });
+        return words::data(out, format, &Answer { differences: differing, silent });
     }
     if differing.is_empty() {
         return writeln!(out, "{GOOD}No difference{GOOD:#}.");

@@ -69,7 +69,7 @@ fn main() -> ExitCode {
     };
     choose_colours(arguments.color);
     let format = arguments.command.format();
-    words::answer_as(format);
+    words::answer_as(format, arguments.command.is_stream());
     let stdout = Outlet::new(anstream::stdout().lock(), arguments.command.is_endless());
     let mut out = BufWriter::new(stdout);
     let ended = arguments.command.run(&mut out);

@@ -59,23 +59,29 @@ macro_rules! examples {
 }
 pub(crate) use examples;
 
-/// Writes an answer for programs.
+/// Writes an answer for programs, or one value of a stream: a line of JSON, a document of YAML.
 pub(crate) fn data(out: &mut dyn Write, format: Format, value: &impl Serialize) -> io::Result<()> {
+    let is_stream = IS_STREAM.load(Ordering::Relaxed);
     let text = match format {
         Format::Yaml => serde_saphyr::to_string(value).map_err(io::Error::other)?,
-        Format::Json | Format::Text => {
-            serde_json::to_string_pretty(value).map_err(io::Error::other)?
-        }
+        Format::Json | Format::Text if is_stream => serde_json::to_string(value)?,
+        Format::Json | Format::Text => serde_json::to_string_pretty(value)?,
     };
+    if is_stream && format == Format::Yaml {
+        writeln!(out, "---")?;
+    }
     writeln!(out, "{}", text.trim_end())
 }
 
 /// Whether the answer is for programs, which are told nothing beside it.
 static FOR_PROGRAMS: AtomicBool = AtomicBool::new(false);
+/// Whether it is one value after the other, as they come.
+static IS_STREAM: AtomicBool = AtomicBool::new(false);
 
 /// Says once how the answer is written.
-pub(crate) fn answer_as(format: Format) {
+pub(crate) fn answer_as(format: Format, is_stream: bool) {
     FOR_PROGRAMS.store(format != Format::Text, Ordering::Relaxed);
+    IS_STREAM.store(is_stream, Ordering::Relaxed);
 }
 
 /// Says something to people that programs need not know.

@@ -171,11 +171,9 @@ fn a_watch_follows_the_log_and_finds_nothing_wrong_with_what_was_applied_meanwhi
     let desk = &site.desk;
     let apply = ["apply", "cluster.yaml", "--to", "agents"];
     desk.run(&apply).ends(0);
-    let mut watch = desk.command(&["watch", "-o", "json"]).spawn().unwrap();
-    let mut told = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let (mut watch, mut told) = desk.listen(&["watch", "-o", "json"]);
     let mut until_generation = |wanted: u64| {
-        for line in &mut told {
-            let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        for event in &mut told {
             assert_eq!(event["kind"], "heartbeat", "{event}");
             assert_eq!(event["findings"], 0, "{event}");
             if event["generation"] == wanted {

@@ -2,6 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a lab that does not stand ends the test")]
 
+#[path = "desk/answers.rs"]
+mod answers;
+#[path = "desk/schema.rs"]
+mod schema;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,8 +87,12 @@ fn the_command_builds_tries_and_takes_down() {
     let name = format!("t{}words", std::process::id());
     let bulkhead = |arguments: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_bulkhead")).args(arguments).output().unwrap();
+        let code = output.status.code();
+        if answers::is_json(arguments) {
+            answers::insist(arguments, code, std::str::from_utf8(&output.stdout).unwrap());
+        }
         let said = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8(said).unwrap())
+        (code, String::from_utf8(said).unwrap())
     };
     let _standing = Standing { name: name.clone(), lab: None };
     let up = ["lab", "up", "--name", &name, "--leaves", "1", "--spines", "1", "--tenants", "1"];
@@ -94,6 +103,10 @@ fn the_command_builds_tries_and_takes_down() {
     assert!(said.contains("is up already"), "{said}");
     let (code, said) = bulkhead(&["lab", "status", "--name", &name]);
     assert_eq!(code, Some(0), "{said}");
+    let (code, said) = bulkhead(&["lab", "status", "--name", &name, "-o", "json"]);
+    assert!(code == Some(0) && said.contains("\"isWell\": true"), "{said}");
+    let (code, said) = bulkhead(&["test", "connectivity", "--lab", &name, "-o", "json"]);
+    assert!(code == Some(0) && said.contains("\"differing\": []"), "{said}");
     let (code, said) = bulkhead(&["test", "connectivity", "--lab", &name]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("As planned"), "{said}");
@@ -125,7 +138,7 @@ fn the_command_builds_tries_and_takes_down() {
     assert!(said.contains("swp"), "{said}");
     assert_eq!(bulkhead(&["lab", "down", "--name", &name]).0, Some(0));
     assert_eq!(left_of(&name), Vec::<String>::new());
-    let (code, said) = bulkhead(&["lab", "status", "--name", &name]);
+    let (code, said) = bulkhead(&["lab", "status", "--name", &name, "-o", "json"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("there is no lab"), "{said}");
 }

@@ -216,11 +216,10 @@ fn whoever_follows_the_drops_sees_each_at_once() {
         let desk = desk("follow");
         desk.run(&[&ATTACH[..], &["--lease", "1h"]].concat()).ends(0);
         let follow = ["filter", "drops", "--follow", "-o", "json", "--reason", "destination"];
-        let mut child = desk.command(&follow).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (mut child, mut drops) = desk.listen(&follow);
         for port in [7, 8] {
             send(OWN, NOBODY, port);
-            let told: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+            let told = drops.next().unwrap();
             let flow = format!(" > 10.1.1.5:{port} udp");
             assert!(told["flow"].as_str().unwrap().ends_with(&flow), "{told}");
         }
@@ -254,11 +253,8 @@ fn whoever_watches_the_counters_sees_them_again_with_rates() {
     on_a_machine(|| {
         let desk = desk("watch");
         desk.run(&[&ATTACH[..], &["--lease", "1h"]].concat()).ends(0);
-        let mut child =
-            desk.command(&["filter", "stats", "--watch", "-o", "json"]).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut next =
-            || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+        let (mut child, mut views) = desk.listen(&["filter", "stats", "--watch", "-o", "json"]);
+        let mut next = || views.next().unwrap();
         let sent = |view: &Value| view["jobs"][0]["sent"]["packets"].as_u64().unwrap();
         let first = next();
         send(OWN, SAME_JOB, 7);

@@ -4,7 +4,7 @@ mod desk;
 
 use desk::Desk;
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "fleet",
     "plan",
     "place",
@@ -30,6 +30,7 @@ const COMMANDS: [&str; 25] = [
     "test",
     "demo",
     "completions",
+    "schema",
 ];
 const OF_FILTER: [&str; 10] =
     ["attach", "load", "renew", "detach", "show", "dump", "drops", "stats", "judge", "bench"];

@@ -39,7 +39,7 @@ pub(crate) struct Discover {
     #[arg(long, value_name = "NAME", default_value = "discovered")]
     model: Name,
     /// Say instead what the node holds in this dialect: vfio, versions, mig or amd
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", conflicts_with = "format")]
     dialect: Option<Dialect>,
     /// An interface of the compute fabric, in their order; the fastest ones unless told
     #[arg(long, value_name = "ADDRESS")]

@@ -19,6 +19,7 @@ mod place;
 mod plan;
 mod read;
 mod render;
+mod schema;
 mod scrub;
 mod sending;
 mod test;
@@ -68,6 +69,7 @@ pub(crate) enum Command {
     Test(test::Test),
     Demo(demo::Demo),
     Completions(completions::Completions),
+    Schema(schema::Schema),
 }
 
 /// How to answer.
@@ -107,6 +109,7 @@ impl Command {
             Self::Test(test) => test.run(out),
             Self::Demo(demo) => demo.run(out),
             Self::Completions(completions) => completions.run(out),
+            Self::Schema(schema) => schema.run(out),
         }
     }
 
@@ -115,6 +118,15 @@ impl Command {
         match self {
             Self::Watch(watch) => watch.is_endless(),
             Self::Filter(filter) => filter.is_endless(),
+            _ => false,
+        }
+    }
+
+    /// Whether it answers with one value after the other, as they come.
+    pub(crate) fn is_stream(&self) -> bool {
+        match self {
+            Self::Watch(_) => true,
+            Self::Filter(filter) => filter.is_stream(),
             _ => false,
         }
     }
@@ -143,7 +155,11 @@ impl Command {
             Self::Agent(agent) => agent.format(),
             Self::Lab(lab) => lab.format(),
             Self::Test(test) => test.format(),
-            Self::Ca(_) | Self::Render(_) | Self::Demo(_) | Self::Completions(_) => Format::Text,
+            Self::Ca(_)
+            | Self::Render(_)
+            | Self::Demo(_)
+            | Self::Completions(_)
+            | Self::Schema(_) => Format::Text,
         }
     }
 }

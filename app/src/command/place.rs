@@ -46,7 +46,7 @@ pub(crate) struct Place {
     #[arg(long)]
     explain: bool,
     /// For slices: print the configuration of mig-parted for each node, and nothing else
-    #[arg(long, requires = "slices")]
+    #[arg(long, requires = "slices", conflicts_with = "format")]
     mig_parted: bool,
     #[command(flatten)]
     state: State,
@@ -60,7 +60,7 @@ struct Answer {
     job: String,
     /// Whether it is there already.
     held: bool,
-    #[serde(flatten)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<SpotView>,
     /// Whole gangs that must be stopped first.
     stops: Vec<Stopped>,

@@ -153,7 +153,7 @@ impl Plan {
         }
         let mut differing = differences(&before, &after);
         differing.retain(|differing| device.is_none_or(|name| differing.device == name));
-        write_differences(&differing, self.output.format, out)?;
+        write_differences(&differing, &[], self.output.format, out)?;
         Ok(Ended::Done)
     }
 

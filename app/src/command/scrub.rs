@@ -53,6 +53,15 @@ struct Waiting {
     fenced_by: Vec<String>,
 }
 
+/// What became of evidence.
+#[derive(Serialize)]
+struct Written<'a> {
+    node: &'a Name,
+    job: String,
+    /// Memories of the node that still wait.
+    left: Vec<Memory>,
+}
+
 /// The evidence cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}", path.display())]
@@ -103,6 +112,10 @@ impl Scrub {
         let left = waiting(control.journal().state().ledger()).into_iter();
         let left = left.filter(|one| one.node == node.as_str() && one.job == job.to_string());
         let left: Vec<Memory> = left.flat_map(|one| one.memories).collect();
+        if self.output.format != Format::Text {
+            let written = Written { node, job: job.to_string(), left };
+            return Ok(words::data(out, self.output.format, &written)?);
+        }
         match left.as_slice() {
             [] => writeln!(out, "{GOOD}Written down{GOOD:#}: {node} is clean of {job}.")?,
             left => writeln!(

@@ -80,6 +80,16 @@ struct Answer<'a> {
     receipts: Vec<ReceiptView<'a>>,
 }
 
+/// What became of `--confirm`.
+#[derive(Serialize)]
+struct Confirmation<'a> {
+    generation: Generation,
+    /// Whether the devices stay with it.
+    confirmed: bool,
+    without: &'a [Name],
+    receipts: Vec<ReceiptView<'a>>,
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ReceiptView<'a> {
@@ -154,6 +164,10 @@ impl Sending {
         if applied.receipts.iter().any(is_stale) {
             return Ok(Ended::Found);
         }
+        if format != Format::Text && !applied.receipts.iter().all(|one| one.outcome.is_ok()) {
+            // Programs were told by the receipts.
+            return Ok(Ended::Broken);
+        }
         for receipt in applied.receipts {
             receipt.outcome?;
         }
@@ -181,6 +195,18 @@ impl Sending {
             Stay::TooLate => return Err(too_late()),
             Stay::NoTrial => return Err(no_trial()),
         };
+        let ended = if stays { Ended::Done } else { Ended::Found };
+        let generation = control.journal().state().ledger().generation();
+        if self.output.format != Format::Text {
+            let confirmation = Confirmation {
+                generation,
+                confirmed: stays,
+                without: &self.without,
+                receipts: receipts.iter().map(|one| view(fleet, one)).collect(),
+            };
+            words::data(out, self.output.format, &confirmation)?;
+            return Ok(ended);
+        }
         let mut table = Table::new(2);
         for receipt in receipts.iter().filter(|receipt| !receipt.is_held()) {
             let name = fleet.device_name(receipt.device);
@@ -188,19 +214,18 @@ impl Sending {
             table.push(vec![painted(NAME, name), painted(BAD, "failed"), cell(problem)]);
         }
         table.write(out)?;
-        let generation = control.journal().state().ledger().generation();
         if stays {
             let agents = plural(receipts.len(), "agent");
             writeln!(out, "{GOOD}Confirmed{GOOD:#}: {agents} stay with generation {generation}.")?;
             self.write_left_out(out)?;
-            return Ok(Ended::Done);
+            return Ok(ended);
         }
         writeln!(
             out,
             "{NOTE}Not confirmed everywhere{NOTE:#}: it is still on trial. See to those above and \
              confirm again in time, or leave one out with `--without DEVICE`."
         )?;
-        Ok(Ended::Found)
+        Ok(ended)
     }
 
     fn check(&self) -> Result<(), Stop> {

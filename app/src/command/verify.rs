@@ -113,8 +113,10 @@ impl Verify {
             From::Sim => differences(&before, &after),
             From::Agents => statements(&before, &after),
         };
-        write_differences(&differing, self.output.format, out)?;
-        passage::write_silent(&answered.passage, &mut anstream::stderr())?;
+        write_differences(&differing, silent, self.output.format, out)?;
+        if self.output.format == Format::Text {
+            passage::write_silent(&answered.passage, &mut anstream::stderr())?;
+        }
         Ok(match differing.is_empty() {
             false => Ended::Found,
             true if !silent.is_empty() => Ended::Broken,

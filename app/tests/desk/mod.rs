@@ -6,6 +6,7 @@
     reason = "each test file is a program of its own and uses a part; a desk that breaks ends the test"
 )]
 
+pub(crate) mod answers;
 mod schema;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,9 @@ use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
 
 /// The documents of the demonstration: two sites, four tenants, five jobs.
 pub(crate) const CLUSTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/demo");
@@ -80,23 +83,31 @@ impl Desk {
     }
 
     pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Answer {
-        let mut child = self.command(arguments).spawn().unwrap();
+        let mut child = self.any_command(arguments).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         // A command that does not read its input may be gone already.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         let answer = Answer::of(child.wait_with_output().unwrap());
-        // Whatever any test asks for is written in one style, and as its schema says.
-        if arguments.contains(&"json") {
-            schema::insist_on_one_style(&answer.out);
-        }
-        if arguments.first() == Some(&"verify") && arguments.contains(&"json") && answer.code < 2 {
-            schema::insist_on_findings(&answer.out);
+        // Whatever any test asks for is written as its schema says.
+        if answers::is_json(arguments) {
+            answers::insist(arguments, Some(answer.code), &answer.out);
         }
         answer
     }
 
+    /// Starts a command that answers in JSON line by line.
+    pub(crate) fn listen(&self, arguments: &[&str]) -> (Child, impl Iterator<Item = Value> + use<>) {
+        answers::listen(arguments, self.any_command(arguments))
+    }
+
+    /// A command that answers people.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        assert!(!answers::is_json(arguments), "JSON is read by `run` and `listen`");
+        self.any_command(arguments)
+    }
+
+    fn any_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
         command
             .args(arguments)

@@ -2,25 +2,15 @@
 
 use serde_json::Value;
 
-const FINDINGS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/schema/findings.json"));
-
-/// Insists that this is an answer of `verify`, as its schema has it.
+/// Insists that an answer is written as its schema has it, with what that refers to inside.
 #[track_caller]
-pub(crate) fn insist_on_findings(answer: &str) {
-    let schema: Value = serde_json::from_str(FINDINGS).unwrap();
-    let answer: Value = serde_json::from_str(answer).unwrap();
-    let mut wrong = Vec::new();
-    compare(&schema, &schema, &answer, "answer", &mut wrong);
+pub(crate) fn insist(schema: &Value, answer: &Value) {
+    let wrong = Bundle(schema).compare(schema, schema, answer, "answer");
     assert!(wrong.is_empty(), "{}\n{answer:#}", wrong.join("\n"));
+    insist_on_keys(answer);
 }
 
-/// Insists that keys are written in `camelCase`, in every value that was printed.
-#[track_caller]
-pub(crate) fn insist_on_one_style(answer: &str) {
-    let values = serde_json::Deserializer::from_str(answer).into_iter::<Value>();
-    values.map_while(Result::ok).for_each(|value| insist_on_keys(&value));
-}
-
+/// Insists that keys are written in `camelCase`.
 #[track_caller]
 fn insist_on_keys(value: &Value) {
     match value {
@@ -35,50 +25,113 @@ fn insist_on_keys(value: &Value) {
     }
 }
 
-/// The words of JSON Schema that ours uses; any other one is told, so that none is passed over.
-fn compare(root: &Value, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
-    for (word, wanted) in schema.as_object().unwrap() {
-        let is_kept = match word.as_str() {
-            "$schema" | "$id" | "$defs" | "title" | "description" => true,
-            "$ref" => {
-                let path = wanted.as_str().unwrap().strip_prefix('#').unwrap();
-                compare(root, root.pointer(path).unwrap(), value, at, wrong);
-                true
-            }
-            "const" => value == wanted,
-            "enum" => wanted.as_array().unwrap().contains(value),
-            "type" => match wanted {
-                Value::Array(types) => types.iter().any(|wanted| is(value, wanted)),
-                wanted => is(value, wanted),
-            },
-            "required" => {
-                let mut keys = wanted.as_array().unwrap().iter().map(|key| key.as_str().unwrap());
-                keys.all(|key| value.get(key).is_some())
-            }
-            "additionalProperties" => {
-                let known = schema["properties"].as_object().unwrap();
-                wanted == false
-                    && value.as_object().unwrap().keys().all(|key| known.contains_key(key))
-            }
-            "properties" => {
-                for (key, schema) in wanted.as_object().unwrap() {
-                    if let Some(value) = value.get(key) {
-                        compare(root, schema, value, &format!("{at}.{key}"), wrong);
+/// A schema, and those beside it that it refers to by their names.
+struct Bundle<'s>(&'s Value);
+
+impl<'s> Bundle<'s> {
+    /// What is wrong with a value. The words of JSON Schema are those that ours use; any other one
+    /// is told, so that none is passed over.
+    fn compare(
+        &self,
+        root: &'s Value,
+        schema: &'s Value,
+        value: &Value,
+        at: &str,
+    ) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (word, wanted) in schema.as_object().unwrap() {
+            let is_kept = match word.as_str() {
+                "$schema" | "$id" | "$defs" | "title" | "description" => true,
+                "$ref" => {
+                    let (root, schema) = self.named(root, wanted.as_str().unwrap());
+                    wrong.extend(self.compare(root, schema, value, at));
+                    true
+                }
+                "oneOf" => {
+                    let ways = wanted.as_array().unwrap().iter();
+                    let ways: Vec<_> = ways.map(|way| self.compare(root, way, value, at)).collect();
+                    let kept = ways.iter().filter(|wrong| wrong.is_empty()).count();
+                    if kept == 0 {
+                        // The way that was meant is the one of which least is wrong.
+                        wrong.extend(ways.into_iter().min_by_key(Vec::len).unwrap_or_default());
                     }
+                    kept == 1
                 }
-                true
-            }
-            "items" => {
-                for (place, value) in value.as_array().unwrap().iter().enumerate() {
-                    compare(root, wanted, value, &format!("{at}[{place}]"), wrong);
+                "items" => {
+                    for (place, item) in value.as_array().into_iter().flatten().enumerate() {
+                        wrong.extend(self.compare(root, wanted, item, &format!("{at}[{place}]")));
+                    }
+                    true
                 }
-                true
+                "properties" | "additionalProperties" => {
+                    wrong.extend(self.members(root, (schema, word), value, at));
+                    true
+                }
+                _ => is_simply_kept(word, wanted, value),
+            };
+            if !is_kept {
+                wrong.push(format!("{at} is not as `{word}` says: {wanted}"));
             }
-            _ => false,
-        };
-        if !is_kept {
-            wrong.push(format!("{at} is not as `{word}` says: {wanted}"));
         }
+        wrong
+    }
+
+    /// The members that a schema knows by name, or all others.
+    fn members(
+        &self,
+        root: &'s Value,
+        (schema, word): (&'s Value, &str),
+        value: &Value,
+        at: &str,
+    ) -> Vec<String> {
+        let known = schema.get("properties");
+        let mut wrong = Vec::new();
+        for (key, value) in value.as_object().into_iter().flatten() {
+            let named = known.and_then(|known| known.get(key));
+            let (at, other) = (format!("{at}.{key}"), &schema["additionalProperties"]);
+            match (word, named, other) {
+                ("properties", Some(schema), _) => {
+                    wrong.extend(self.compare(root, schema, value, &at));
+                }
+                ("additionalProperties", None, Value::Bool(false)) => {
+                    wrong.push(format!("{at} is unknown"));
+                }
+                ("additionalProperties", None, schema) => {
+                    wrong.extend(self.compare(root, schema, value, &at));
+                }
+                _ => {}
+            }
+        }
+        wrong
+    }
+
+    /// `#/$defs/line` of this schema, or `findings-1.json#/$defs/line` of another one.
+    fn named(&self, root: &'s Value, name: &str) -> (&'s Value, &'s Value) {
+        let (file, path) = name.split_once('#').unwrap_or((name, ""));
+        let root = match file {
+            "" => root,
+            file => self.0["$defs"].get(file).expect("a schema stands beside who refers to it"),
+        };
+        (root, root.pointer(path).expect("a schema refers to what is there"))
+    }
+}
+
+fn is_simply_kept(word: &str, wanted: &Value, value: &Value) -> bool {
+    let count = |wanted: &Value| wanted.as_u64().unwrap() as usize;
+    match word {
+        "const" => value == wanted,
+        "enum" => wanted.as_array().unwrap().contains(value),
+        "type" => match wanted {
+            Value::Array(types) => types.iter().any(|wanted| is(value, wanted)),
+            wanted => is(value, wanted),
+        },
+        "required" => {
+            let mut keys = wanted.as_array().unwrap().iter().map(|key| key.as_str().unwrap());
+            keys.all(|key| value.get(key).is_some())
+        }
+        "minItems" => value.as_array().is_none_or(|items| items.len() >= count(wanted)),
+        "maxItems" => value.as_array().is_none_or(|items| items.len() <= count(wanted)),
+        _ => false,
     }
 }
 
@@ -88,6 +141,7 @@ fn is(value: &Value, wanted: &Value) -> bool {
         "array" => value.is_array(),
         "string" => value.is_string(),
         "integer" => value.is_u64(),
+        "number" => value.is_number(),
         "boolean" => value.is_boolean(),
         "null" => value.is_null(),
         _ => false,

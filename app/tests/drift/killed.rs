@@ -6,7 +6,6 @@ use std::thread::sleep;
 use std::time::Instant;
 
 use lab::Fault;
-use serde_json::Value;
 
 use crate::attack::at;
 use crate::standing::{APPLY, Standing, until};
@@ -68,10 +67,7 @@ fn complete(lab: &Standing) {
 
 /// What could be reached of another, by what the devices hold now.
 fn breaches(lab: &Standing) -> Vec<String> {
-    let mut verify = lab.bulkhead(&["verify", "--held", "--from", "agents", "-o", "json"]);
-    let output = verify.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    let answer: Value = serde_json::from_slice(&output.stdout).expect(&said);
+    let (_, answer) = lab.data(&["verify", "--held", "--from", "agents"]);
     let findings = answer["findings"].as_array().unwrap().iter();
     let breaches = findings.filter(|finding| finding["code"] == "breach");
     breaches.map(ToString::to_string).collect()

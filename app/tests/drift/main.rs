@@ -7,12 +7,16 @@
     reason = "a lab that does not stand ends the test"
 )]
 
+#[path = "../desk/answers.rs"]
+mod answers;
 mod attack;
 mod flow;
 mod forged;
 mod killed;
 mod outage;
 mod probes;
+#[path = "../desk/schema.rs"]
+mod schema;
 mod socket;
 mod standing;
 mod steps;
@@ -197,14 +201,8 @@ fn is_named(event: &Value, statement: &str, whom: &[&str]) -> Option<()> {
 }
 
 fn names_all(list: &Value, whom: &[&str]) -> bool {
-    let list = list.as_array().into_iter().flatten();
-    let names: Vec<String> = list
-        .map(|one| match (one.as_str(), one["tenant"].as_str(), one["name"].as_str()) {
-            (_, Some(tenant), Some(job)) => format!("{tenant}/{job}"),
-            (name, ..) => name.unwrap_or_default().to_owned(),
-        })
-        .collect();
-    whom.iter().all(|one| names.iter().any(|name| name == one))
+    let names: Vec<&Value> = list.as_array().into_iter().flatten().collect();
+    whom.iter().all(|one| names.iter().any(|name| *name == one))
 }
 
 fn tell(fates: &[Fate]) {

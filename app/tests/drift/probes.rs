@@ -19,7 +19,7 @@ const JOB: &str = "apiVersion: bulkhead.dev/v1\nkind: Job\nmetadata: {name: extr
 #[test]
 fn agents_say_who_reaches_whom_and_who_dropped_the_rest_and_why() {
     let lab = Standing::up("probe", 2);
-    let (code, answer) = connectivity(&lab);
+    let (code, answer) = lab.data(&["test", "connectivity"]);
     assert_eq!(answer["differing"], Value::Array(Vec::new()));
     assert_eq!(code, Some(0));
     check_all_drops_are_explained(&lab, &answer);
@@ -32,13 +32,6 @@ fn agents_say_who_reaches_whom_and_who_dropped_the_rest_and_why() {
     assert_eq!(code, Some(0), "{said}");
     lab.break_(Fault::Tag, Some(DEVICE)).unwrap();
     check_the_moved_endpoint_is_found(&lab);
-}
-
-fn connectivity(lab: &Standing) -> (Option<i32>, Value) {
-    let mut command = lab.bulkhead(&["test", "connectivity", "-o", "json"]);
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    (output.status.code(), serde_json::from_slice(&output.stdout).expect(&said))
 }
 
 /// Between every two that are of different jobs something is dropped, by a device that is named,
@@ -144,7 +137,7 @@ fn check_what_is_not_sent(lab: &Standing) {
 /// The packet program takes one endpoint for another job's: both what passes and what does not any
 /// more are found.
 fn check_the_moved_endpoint_is_found(lab: &Standing) {
-    let (code, answer) = connectivity(lab);
+    let (code, answer) = lab.data(&["test", "connectivity"]);
     assert_eq!(code, Some(1));
     let differing = answer["differing"].as_array().unwrap();
     let leaked =

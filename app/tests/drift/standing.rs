@@ -2,14 +2,17 @@
 
 use std::ops::Deref;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use lab::{Lab, Spec, Workload};
 use observe::Backing;
+use serde_json::Value;
 use tokio::runtime::Runtime;
+
+use crate::answers;
 
 /// What the lab's documents ask for, and nothing else, is in force afterwards.
 pub(crate) const APPLY: &[&str] = &["apply", "--to", "agents", "--prune", "--yes"];
@@ -42,8 +45,28 @@ impl Standing {
         self.workloads().iter().find(|one| one.name == name).unwrap()
     }
 
-    /// The program with what every command on this lab needs.
+    /// The program, with what every command on this lab needs, for people.
     pub(crate) fn bulkhead(&self, command: &[&str]) -> Command {
+        assert!(!answers::is_json(command), "JSON is read by `data` and `listen`");
+        self.any_command(command)
+    }
+
+    /// The same for programs: how it ended, and its one answer.
+    pub(crate) fn data(&self, command: &[&str]) -> (Option<i32>, Value) {
+        let command = [command, &["-o", "json"]].concat();
+        let output = self.any_command(&command).output().unwrap();
+        let (code, said) = (output.status.code(), String::from_utf8(output.stdout).unwrap());
+        answers::insist(&command, code, &said);
+        (code, serde_json::from_str(&said).unwrap())
+    }
+
+    /// Starts a command that answers line by line.
+    pub(crate) fn listen(&self, command: &[&str]) -> (Child, impl Iterator<Item = Value> + use<>) {
+        let command = [command, &["-o", "json"]].concat();
+        answers::listen(&command, self.any_command(&command))
+    }
+
+    fn any_command(&self, command: &[&str]) -> Command {
         let mut bulkhead = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
         bulkhead.args(command).arg(self.documents());
         bulkhead.arg("--ca").arg(self.authority()).arg("--state").arg(self.state());

@@ -1,7 +1,6 @@
 //! A watch over the whole test, and everything it says, with when.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Instant;
@@ -17,13 +16,10 @@ pub(crate) struct Watching {
 
 impl Watching {
     pub(crate) fn begin(lab: &Standing) -> Self {
-        let mut command = lab.bulkhead(&["watch", "-o", "json"]);
-        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
-        let output = BufReader::new(process.stdout.take().unwrap());
+        let (process, said) = lab.listen(&["watch"]);
         let (tell, events) = channel();
         thread::spawn(move || {
-            for line in output.lines() {
-                let event = serde_json::from_str(&line.unwrap()).unwrap();
+            for event in said {
                 // The test is over.
                 let _ = tell.send((Instant::now(), event));
             }

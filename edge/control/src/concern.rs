@@ -6,10 +6,9 @@ use std::net::Ipv4Addr;
 use model::numbering::{bridge_name, tunnel_name};
 use model::{DeviceId, JobName, TenantName};
 use plan::{JobNet, Plan};
-use serde::Serialize;
 
 /// The tenants and jobs that a line speaks of.
-#[derive(Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Debug, Default, Eq, PartialEq)]
 pub struct Concern {
     /// Whose tenants' it is.
     pub tenants: BTreeSet<TenantName>,

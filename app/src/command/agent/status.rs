@@ -173,3 +173,55 @@ fn write_drift(status: &agent::Status, out: &mut dyn Write) -> io::Result<()> {
     }
     table.write(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use agent::Differing;
+    use model::{Dialect, Digest, Epoch, Generation};
+
+    use super::*;
+    use crate::command::schema;
+
+    #[test]
+    fn whatever_agents_say_is_written_as_its_schema_has_it() {
+        let node: Name = "leaf-1".parse().unwrap();
+        let differing = Differing {
+            dialect: Dialect::Linux,
+            is_missing: false,
+            blocks: Vec::new(),
+            statement: "link leak0".to_owned(),
+            line: 4,
+        };
+        let troubled = agent::Status {
+            node: node.clone(),
+            epoch: Epoch(1),
+            generation: Some(Generation(7)),
+            digest: Some(Digest::of(b"texts")),
+            went_back_to: Some(Generation(6)),
+            started: true,
+            gate: Gate::Quarantine,
+            on_drift: OnDrift::Alarm,
+            drift: vec![differing],
+            trouble: Some("FRR does not answer".to_owned()),
+            doing: Some("undoing".to_owned()),
+            lease_until_ms: 1_795_040_127_250,
+            confirm_until_ms: Some(1_795_040_127_250),
+        };
+        let new = agent::Status {
+            generation: None,
+            digest: None,
+            went_back_to: None,
+            started: false,
+            gate: Gate::Empty,
+            on_drift: OnDrift::Repair,
+            drift: Vec::new(),
+            trouble: None,
+            doing: None,
+            confirm_until_ms: None,
+            ..troubled.clone()
+        };
+        let silent = View::Silent { node: &node, silent: "nobody answers".to_owned() };
+        let views = [View::Answered(&troubled), View::Answered(&new), silent];
+        schema::insist("agent status", &views);
+    }
+}

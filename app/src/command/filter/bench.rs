@@ -140,3 +140,38 @@ impl RowView {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use filter::bench::Unit;
+
+    use super::*;
+    use crate::command::schema;
+
+    #[test]
+    fn figures_for_programs_are_written_as_their_schema_has_them() {
+        let bounds = [None, Some(Bound::AtMost(2.0)), Some(Bound::AtLeast(2.0))];
+        let units = [
+            Unit::Nanoseconds,
+            Unit::Microseconds,
+            Unit::Milliseconds,
+            Unit::FramesPerSecond,
+            Unit::Times,
+            Unit::Bytes,
+            Unit::Percent,
+        ];
+        let row = |part, unit, bound: Option<Bound>| BenchRow {
+            part,
+            name: "a verdict".to_owned(),
+            endpoints: bound.map(|_| 1000),
+            best: 1.5,
+            median: 1.75,
+            unit,
+            bound,
+            note: "",
+        };
+        let of_part = |part| units.map(|unit| bounds.map(|bound| row(part, unit, bound)));
+        let rows = BenchPart::ALL.into_iter().flat_map(of_part).flatten().collect();
+        schema::insist("filter bench", &Answer::of(&BenchReport { rows }));
+    }
+}

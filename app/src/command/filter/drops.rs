@@ -159,10 +159,10 @@ struct DropView {
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<JobName>,
+    source: Option<String>,
     source_tag: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
-    destination: Option<JobName>,
+    destination: Option<String>,
     destination_tag: u16,
     len: u32,
     flow: String,
@@ -181,14 +181,7 @@ impl Teller<'_> {
         }
         match self.format {
             Format::Text => write_line(self.out, &self.names, event, unix_ns),
-            Format::Json => {
-                let line = serde_json::to_string(&DropView::of(event, &self.names, unix_ns))?;
-                writeln!(self.out, "{line}")
-            }
-            Format::Yaml => {
-                writeln!(self.out, "---")?;
-                words::data(self.out, Format::Yaml, &DropView::of(event, &self.names, unix_ns))
-            }
+            format => words::data(self.out, format, &DropView::of(event, &self.names, unix_ns)),
         }
     }
 
@@ -234,9 +227,9 @@ impl DropView {
             reason: event.reason.as_str(),
             meaning: event.reason.meaning(),
             tenant: (event.tenant > 0).then(|| names.tenant(event.tenant)),
-            source: names.job(event.source).cloned(),
+            source: names.job(event.source).map(ToString::to_string),
             source_tag: event.source,
-            destination: names.job(event.destination).cloned(),
+            destination: names.job(event.destination).map(ToString::to_string),
             destination_tag: event.destination,
             len: event.len,
             flow: wire::flow(event.hook, &event.bytes).to_string(),

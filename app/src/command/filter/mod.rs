@@ -79,6 +79,14 @@ impl Filter {
         matches!(self, Self::Drops(drops) if drops.is_endless())
     }
 
+    pub(super) const fn is_stream(&self) -> bool {
+        match self {
+            Self::Drops(_) => true,
+            Self::Stats(stats) => stats.is_watch(),
+            _ => false,
+        }
+    }
+
     pub(super) const fn format(&self) -> Format {
         match self {
             Self::Attach(attach) => attach.output.format,

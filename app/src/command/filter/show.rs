@@ -5,7 +5,7 @@ use std::io::Write;
 
 use clap::Args;
 use filter::{Kernel, interface_name};
-use model::{JobName, Rate};
+use model::Rate;
 use serde::Serialize;
 use wire::{PortSeat, Tables};
 
@@ -66,7 +66,7 @@ struct PolicyView {
 struct JobView {
     tenant: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    job: Option<JobName>,
+    job: Option<String>,
     tag: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     guarantee: Option<String>,
@@ -214,7 +214,7 @@ fn jobs(tables: Tables<'_>, names: &Known) -> Vec<JobView> {
         });
         Some(JobView {
             tenant: names.tenant(space.number),
-            job: names.job(tag).cloned(),
+            job: names.job(tag).map(ToString::to_string),
             tag,
             guarantee: rate(space.guarantee_bps),
             ceiling: rate(space.ceiling_bps),

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use filter::{Bursts, JobTraffic, Kernel, SIZES, Tally, WINDOW_NS, Whose};
-use model::JobName;
 use serde::Serialize;
 
 use super::names::{Known, Share};
@@ -54,7 +53,7 @@ struct View {
 struct JobView {
     tenant: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    job: Option<JobName>,
+    job: Option<String>,
     tag: u16,
     sent: TallyView,
     received: TallyView,
@@ -72,7 +71,7 @@ struct TallyView {
 #[derive(Serialize)]
 struct DropView {
     #[serde(skip_serializing_if = "Option::is_none")]
-    job: Option<JobName>,
+    job: Option<String>,
     tag: u16,
     hook: &'static str,
     reason: &'static str,
@@ -102,6 +101,10 @@ struct BurstView {
 type Look = (Instant, BTreeMap<u16, JobTraffic>);
 
 impl Stats {
+    pub(super) const fn is_watch(&self) -> bool {
+        self.watch
+    }
+
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<Ended, Stop> {
         let kernel = self.place.open()?;
         let mut last: Option<Look> = None;
@@ -130,13 +133,7 @@ impl Stats {
                     writeln!(out)?;
                 }
             }
-            Format::Json if self.watch => writeln!(out, "{}", serde_json::to_string(view)?)?,
-            format => {
-                if self.watch {
-                    writeln!(out, "---")?;
-                }
-                words::data(out, format, view)?;
-            }
+            format => words::data(out, format, view)?,
         }
         Ok(())
     }
@@ -155,14 +152,14 @@ impl View {
             });
             JobView {
                 tenant: names.tenant(job.tenant),
-                job: names.job(*tag).cloned(),
+                job: names.job(*tag).map(ToString::to_string),
                 tag: *tag,
                 sent: TallyView::of(job.sent, before.map(|(s, job)| (s, job.sent))),
                 received: TallyView::of(job.received, before.map(|(s, job)| (s, job.received))),
             }
         });
         let drops = kernel.drops()?.into_iter().map(|(cause, tally)| DropView {
-            job: names.job(cause.tag).cloned(),
+            job: names.job(cause.tag).map(ToString::to_string),
             tag: cause.tag,
             hook: cause.hook.as_str(),
             reason: cause.reason.as_str(),

@@ -180,3 +180,29 @@ fn load() -> f64 {
     let said = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     said.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::report::{Unit, row};
+    use super::*;
+    use crate::command::schema;
+
+    #[test]
+    fn figures_for_programs_are_written_as_their_schema_has_them() {
+        let units = [
+            Unit::Microseconds,
+            Unit::Milliseconds,
+            Unit::Seconds,
+            Unit::Gigabits,
+            Unit::Packets,
+            Unit::Times,
+            Unit::Count,
+        ];
+        let of_part = |part| units.map(|unit| row(part, "of a job", 1.5, unit));
+        let mut rows: Vec<Row> = Part::ALL.into_iter().flat_map(of_part).collect();
+        rows.push(row(Part::Up, "from nothing", 14.0, Unit::Seconds).at_most(15.0).noting("once"));
+        let (load, stolen) = ([0.5, 2.0], 0.25);
+        let answer = Answer { release: true, load, awake: false, stolen, rows: &rows };
+        schema::insist("lab bench", &answer);
+    }
+}

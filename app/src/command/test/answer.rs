@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::time::Instant;
 
-use lab::{Crowd, Probe, Seen};
+use lab::{Crowd, DroppedAt, Probe, Seen};
+use model::Name;
 use serde::Serialize;
 
 use super::matrix;
@@ -30,8 +31,37 @@ struct Answer<'a> {
     unasked: &'a BTreeSet<String>,
     passed: usize,
     refused: usize,
-    differing: Vec<&'a Seen>,
+    differing: Vec<SeenView<'a>>,
     drops: Vec<Pair<'a>>,
+}
+
+/// What became of one probe.
+#[derive(Serialize)]
+struct SeenView<'a> {
+    probe: &'a Probe,
+    arrived: bool,
+    answered: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    astray: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instead: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    drops: Vec<DropView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsent: Option<&'a str>,
+}
+
+/// Where it was dropped, in the words of `filter drops`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DropView<'a> {
+    device: &'a Name,
+    hook: &'a str,
+    port: &'a str,
+    reason: &'a str,
+    meaning: &'a str,
+    source_tag: u16,
+    destination_tag: u16,
 }
 
 /// Where the packets of one endpoint to another were dropped.
@@ -44,6 +74,34 @@ struct Pair<'a> {
     port: &'a str,
     reason: &'a str,
     probes: usize,
+}
+
+impl<'a> SeenView<'a> {
+    fn of(seen: &'a Seen) -> Self {
+        Self {
+            probe: &seen.probe,
+            arrived: seen.arrived,
+            answered: seen.answered,
+            astray: seen.astray.as_deref(),
+            instead: seen.instead.as_deref(),
+            drops: seen.drops.iter().map(DropView::of).collect(),
+            unsent: seen.unsent.as_deref(),
+        }
+    }
+}
+
+impl<'a> DropView<'a> {
+    fn of(DroppedAt { device, dropped }: &'a DroppedAt) -> Self {
+        Self {
+            device,
+            hook: &dropped.hook,
+            port: &dropped.port,
+            reason: &dropped.reason,
+            meaning: &dropped.meaning,
+            source_tag: dropped.source,
+            destination_tag: dropped.destination,
+        }
+    }
 }
 
 /// The probes between endpoints that a packet program judges, and the devices of the others.
@@ -104,7 +162,7 @@ impl Outcome {
             unasked: &self.unasked,
             passed,
             refused,
-            differing: self.differing(),
+            differing: self.differing().into_iter().map(SeenView::of).collect(),
             drops: self.pairs(),
         }
     }

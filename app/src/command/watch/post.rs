@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use agent::{Differing, Event, News};
 use apply::{Gate, OnDrift};
 use control::{Concern, Draft, Judgement, Observation, SpoofedSource};
-use model::{Generation, JobName, Name, Timestamp};
+use model::{Generation, JobName, Name, TenantName, Timestamp};
 use next::State;
 use serde::Serialize;
 use store::Revision;
@@ -15,7 +15,7 @@ use super::summary;
 use crate::evidence::{Found, Texts};
 use crate::passage;
 use crate::state::now;
-use crate::words::{BAD, DIM, Format, GOOD, NAME, NOTE, Table, cell, painted, plural, some};
+use crate::words::{self, BAD, DIM, Format, GOOD, NAME, NOTE, Table, cell, painted, plural, some};
 
 /// What was observed, and how much of it was told.
 pub(super) struct Post {
@@ -26,7 +26,7 @@ pub(super) struct Post {
 
 /// One thing, for programs.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase", tag = "kind")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "kind")]
 enum View<'a> {
     Heartbeat {
         at: Timestamp,
@@ -57,7 +57,7 @@ enum View<'a> {
         device: &'a Name,
         reason: &'a str,
         frames: u64,
-        jobs: &'a [JobName],
+        jobs: Vec<String>,
     },
     Gate {
         device: &'a Name,
@@ -86,8 +86,14 @@ enum View<'a> {
 struct LineView<'a> {
     #[serde(flatten)]
     differing: &'a Differing,
-    #[serde(flatten)]
-    concern: Concern,
+    tenants: &'a BTreeSet<TenantName>,
+    jobs: Vec<String>,
+}
+
+impl<'a> LineView<'a> {
+    fn of((differing, concern): (&'a Differing, &'a Concern)) -> Self {
+        Self { differing, tenants: &concern.tenants, jobs: all(&concern.jobs) }
+    }
 }
 
 impl Post {
@@ -124,7 +130,7 @@ impl Post {
             silent: seen.silent(),
             closed: seen.passage().closed.len(),
         };
-        line(out, &beat)
+        words::data(out, self.format, &beat)
     }
 
     /// Whether every agent was heard, or does not answer and was named.
@@ -185,10 +191,10 @@ impl Post {
             }
         } else {
             for finding in &texts.found(&new) {
-                line(out, &View::Finding { finding })?;
+                words::data(out, self.format, &View::Finding { finding })?;
             }
             if resolved > 0 {
-                line(out, &View::Resolved { findings: resolved })?;
+                words::data(out, self.format, &View::Resolved { findings: resolved })?;
             }
         }
         Ok(())
@@ -260,6 +266,7 @@ impl Post {
             plural(usize::try_from(frames).unwrap_or(usize::MAX), "frame"),
             some(jobs, 3),
         );
+        let jobs = all(jobs);
         let view = View::SpoofedSource { device: name, reason, frames, jobs };
         self.say(out, name, BAD, "spoofed source", &words, &view)
     }
@@ -276,13 +283,11 @@ impl Post {
         self.told += 1;
         let on_drift = super::super::agent::policy(on_drift);
         let concerns = differences.iter().map(|one| self.observation.concern(name, &whole(one)));
-        let lines: Vec<LineView<'_>> = differences
-            .iter()
-            .zip(concerns)
-            .map(|(differing, concern)| LineView { differing, concern })
-            .collect();
+        let concerns: Vec<Concern> = concerns.collect();
+        let lines = differences.iter().zip(&concerns);
         if self.format != Format::Text {
-            return line(out, &View::Drift { device: name, on_drift, lines });
+            let lines = lines.map(LineView::of).collect();
+            return words::data(out, self.format, &View::Drift { device: name, on_drift, lines });
         }
         let count = plural(differences.len(), "line");
         writeln!(
@@ -290,7 +295,7 @@ impl Post {
             "{BAD}drift{BAD:#}  {NAME}{name}{NAME:#}: {count} differ; policy {on_drift}"
         )?;
         let mut table = Table::new(2);
-        for LineView { differing, concern } in lines.iter().take(MOST) {
+        for (differing, concern) in lines.take(MOST) {
             let (style, sign) = if differing.is_missing { (BAD, "-") } else { (NOTE, "+") };
             table.push(vec![
                 painted(style, sign),
@@ -335,7 +340,7 @@ impl Post {
         view: &View<'_>,
     ) -> io::Result<()> {
         if self.format != Format::Text {
-            return line(out, view);
+            return words::data(out, self.format, view);
         }
         let words = if words.is_empty() { String::new() } else { format!(": {words}") };
         writeln!(out, "{style}{what}{style:#}  {NAME}{name}{NAME:#}{words}")
@@ -355,6 +360,66 @@ fn whom(concern: &Concern) -> String {
     if concern.jobs.is_empty() { some(&concern.tenants, 3) } else { some(&concern.jobs, 3) }
 }
 
-fn line(out: &mut dyn Write, view: &View<'_>) -> io::Result<()> {
-    writeln!(out, "{}", serde_json::to_string(view).map_err(io::Error::other)?)
+fn all<'a>(jobs: impl IntoIterator<Item = &'a JobName>) -> Vec<String> {
+    jobs.into_iter().map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use model::Dialect;
+
+    use super::*;
+    use crate::command::schema;
+
+    #[test]
+    fn whatever_is_told_to_programs_is_written_as_its_schema_has_it() {
+        let device: &Name = &"leaf-1".parse().unwrap();
+        let (job, why): (JobName, _) = ("red/train".parse().unwrap(), "nobody answers");
+        let differing = &Differing {
+            dialect: Dialect::Frr,
+            is_missing: true,
+            blocks: vec!["router bgp 65001".to_owned()],
+            statement: "neighbor 10.0.0.1 remote-as 65000".to_owned(),
+            line: 7,
+        };
+        let (tenants, jobs) = (BTreeSet::from([job.tenant.clone()]), BTreeSet::from([job]));
+        let concern = &Concern { tenants, jobs };
+        let lines = || vec![LineView::of((differing, concern))];
+        let mut views = vec![
+            View::Heartbeat {
+                at: Timestamp(1_795_040_127_250),
+                revision: Revision(12),
+                generation: Generation(3),
+                findings: 1,
+                silent: 0,
+                closed: 2,
+            },
+            View::Resolved { findings: 1 },
+            View::SpoofedSource {
+                device,
+                reason: "source-mac",
+                frames: 3,
+                jobs: all(&concern.jobs),
+            },
+            View::ObservationFailed { device, why },
+            View::Gone { device, why },
+            View::Back { device },
+        ];
+        for trouble in [None, Some("FRR does not answer")] {
+            views.push(View::Repaired { device, by_agent: true, left: 0, trouble });
+            let to = trouble.map(|_| 2);
+            views.push(View::WentBack { device, from: 3, to, trouble });
+        }
+        for policy in [OnDrift::Alarm, OnDrift::Repair, OnDrift::Quarantine] {
+            let on_drift = super::super::super::agent::policy(policy);
+            views.push(View::Drift { device, on_drift, lines: lines() });
+        }
+        for gate in [Gate::Open, Gate::Empty, Gate::Told, Gate::Quarantine, Gate::LeaseOver] {
+            views.push(View::Gate { device, gate });
+        }
+        views.push(View::Gate { device, gate: Gate::Fault });
+        views.iter().for_each(|view| schema::insist("watch", view));
+    }
 }
