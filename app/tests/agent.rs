@@ -123,6 +123,11 @@ fn an_agent_that_does_not_answer_keeps_everything_from_starting() {
     let desk = &site.desk;
     let answer = desk.run(&["apply", "cluster.yaml", "--to", "agents"]).ends(2);
     answer.says("nobody answers at").says("Nothing new starts anywhere");
+    let answer = desk.run(&["apply", "--to", "agents", "-o", "json"]).ends(2);
+    assert_eq!(answer.err, "", "programs are told once");
+    answer.says("\"problem\": \"leaf-2 does not answer: nobody answers at");
+    desk.run(&["verify", "--held", "--diff"]).ends(2).complains("silent  leaf-2: nobody");
+    desk.run(&["verify", "--held", "--diff", "-o", "json"]).ends(2).says("\"silent\": [");
     desk.run(&["agent", "status", "leaf-1"]).ends(0).says("not started");
     desk.run(&["agent", "status", "leaf-2"]).ends(1).says("silent");
     desk.run(&["watch", "cluster.yaml", "--once"]).ends(1).says("gone  leaf-2");
@@ -202,6 +207,10 @@ fn a_trial_is_confirmed_or_goes_back() {
     desk.run(&apply).ends(1).complains("--confirm").complains("goes back in 3");
     let confirm = [&apply[..], &["--confirm"]].concat();
     desk.run(&confirm).ends(0).says("Confirmed: 3 agents stay with generation 1.");
+    desk.edit("cluster.yaml", |before| before.replace("[n1/0, n2/0]", "[n1/0, n2/0, n2/1]"));
+    desk.run(&trial).ends(0);
+    let confirmed = desk.run(&[&confirm[..], &["-o", "json"]].concat()).ends(0);
+    confirmed.says("\"confirmed\": true").says("\"device\": \"leaf-1\"");
     desk.run(&confirm).ends(1).complains("No plan is on trial");
     desk.run(&apply).ends(0).says("Nothing to do");
     let answer = desk.run(&["agent", "status", "-o", "json"]).ends(0);

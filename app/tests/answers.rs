@@ -175,6 +175,28 @@ fn every_answer_for_programs_is_json() {
 }
 
 #[test]
+fn a_schema_is_printed_with_everything_that_it_refers_to() {
+    let desk = Desk::new("schema");
+    let printed = desk.run(&["schema", "verify"]).ends(0);
+    let schema: Value = serde_json::from_str(&printed.out).unwrap();
+    assert_eq!(schema["$id"], "https://bulkhead.dev/schema/verify-1.json");
+    let beside: Vec<&String> = schema["$defs"].as_object().unwrap().keys().collect();
+    assert_eq!(beside, ["common-1.json", "findings-1.json"]);
+    desk.run(&["schema"]).ends(0).says("verify\n").says("filter show\n");
+    desk.run(&["schema", "demo"]).ends(1).complains("`demo` answers no programs");
+}
+
+#[test]
+fn programs_get_the_memory_channel_of_a_gang() {
+    let desk = Desk::new("channel");
+    let made = ["fleet", "generate", "--gpus", "144", "--nvl72", "100", "--layers", "--workload"];
+    desk.write("cluster.yaml", &desk.run(&[&made[..], &["--jobs", "1"]].concat()).ends(0).out);
+    let asked = ["place", "cluster.yaml", "--tenant", "tenant-1", "--gpus", "8", "-o", "json"];
+    let answer: Value = serde_json::from_str(&desk.run(&asked).ends(0).out).unwrap();
+    assert!(answer["place"]["channel"].is_u64(), "{answer:#}");
+}
+
+#[test]
 fn every_text_can_be_written_to_a_file() {
     let desk = Desk::new("files");
     desk.run(&["render", CLUSTER, "--out", "configs"]).ends(0).says("Wrote 14 files");

@@ -91,7 +91,9 @@ fn a_table_is_replaced_and_never_by_an_older_one() {
         // A quota that was said once holds until another is said.
         let few = desk.run(&["filter", "load", "table"]).ends(1);
         few.complains("t17 has 11 addresses, more than the 7 it may have");
-        desk.run(&["filter", "load", "table", "--quota-endpoints", "11"]).ends(0);
+        let enough = ["filter", "load", "table", "--quota-endpoints", "11", "-o", "json"];
+        let enough = json(&desk.run(&enough).ends(0));
+        assert_eq!((&enough["before"]["endpoints"], &enough["open"]), (&7.into(), &false.into()));
         desk.edit("table", |text| text.replace("swp3", "swp30"));
         let missing = desk.run(&["filter", "load", "table"]).ends(1);
         missing.complains("there is no interface for swp30 of line 10");
@@ -109,7 +111,9 @@ fn all_interfaces_are_attached_or_none() {
         let missing = desk.run(&["filter", "attach", "--port", "swp1", "swp9"]).ends(2);
         missing.complains("Broken: there is no interface swp9 in this network namespace");
         desk.run(&["filter", "show"]).ends(2).complains("no filter is loaded");
-        desk.run(&["filter", "attach", "--uplink", "up0", "--link", "100Gbps"]).ends(0);
+        let uplink = ["filter", "attach", "--uplink", "up0", "--link", "100Gbps", "-o", "json"];
+        let uplink = json(&desk.run(&uplink).ends(0));
+        assert_eq!((&uplink["loaded"], &uplink["policy"]), (&true.into(), &Value::Null));
         let late = desk.run(&["filter", "attach", "--port", "swp1", "--link", "100Gbps"]).ends(1);
         late.complains("was chosen when the filter was loaded");
         // Only one program can stand at an uplink, so the second filter gets the port but not it.
@@ -132,7 +136,9 @@ fn all_interfaces_are_attached_or_none() {
 fn ports_are_not_opened_by_mistake() {
     on_a_machine(|| {
         let desk = desk("detach");
-        desk.run(&ATTACH).ends(0);
+        let attached = desk.run(&[&ATTACH[..], &["--lease", "1h", "-o", "json"]].concat());
+        let attached = json(&attached.ends(0));
+        assert_eq!((&attached["lease"], &attached["policy"]["ports"]), (&"1h".into(), &3.into()));
         let refused = desk.run(&["filter", "detach"]).ends(1);
         refused.complains("4 interfaces would let everything through").complains("--danger-open");
         desk.run(&["filter", "show"]).ends(0);

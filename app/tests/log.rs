@@ -32,8 +32,10 @@ fn check_repaired(desk: &Desk, spoil: impl FnOnce(&Desk), code: &str) {
     text.says(code).says("Not sound: 1 problem.").says("log repair");
     let before = desk.files("bulkhead-state");
     desk.run(&["log", "repair"]).ends(1).complains("`--yes` says that this is meant");
+    desk.run(&["log", "repair", "-o", "json"]).ends(1).says("\"code\": \"repair-needs-yes\"");
     assert_eq!(desk.files("bulkhead-state"), before, "nobody agreed");
-    desk.run(&["log", "repair", "--yes"]).ends(0).says("Repaired: epoch 2 begins after record ");
+    let repaired = desk.run(&["log", "repair", "--yes", "-o", "json"]).ends(0);
+    repaired.says("\"epoch\": 2").says("\"leftOut\": ");
     assert_eq!(checked(desk, 0)["epoch"], 2);
     desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
     desk.run(&["verify", "--held"]).ends(0);
@@ -46,8 +48,11 @@ fn a_sound_log_is_said_to_be_sound_and_needs_no_repair() {
     assert!(found["sound"] == true && found["records"].as_u64().unwrap() > 10, "{found}");
     desk.run(&["log", "check"]).ends(0).says("Sound: everything is as it was written.");
     desk.run(&["log", "repair", "--yes"]).ends(1).complains("Nothing is wrong with the log.");
-    let restored = desk.run(&["log", "repair", "--restored", "--epoch", "6", "--yes"]).ends(0);
-    restored.says("epoch 7 begins");
+    let repair = ["log", "repair", "--restored", "--yes", "--epoch"];
+    let restored = desk.run(&[&repair[..], &["6"]].concat()).ends(0);
+    restored.says("Repaired: epoch 7 begins after record ");
+    let restored = desk.run(&[&repair[..], &["9", "-o", "json"]].concat()).ends(0);
+    restored.says("\"epoch\": 10");
 }
 
 #[test]

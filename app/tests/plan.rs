@@ -85,6 +85,36 @@ fn a_running_job_that_ends_and_begins_anew_is_never_called_a_change() {
 }
 
 #[test]
+fn programs_get_every_number_of_a_plan() {
+    let desk = Desk::new("numbers");
+    desk.copy_cluster();
+    desk.edit("work.yaml", |text| {
+        text.replace("tenant: blue, end", "tenant: blue, ceiling: 9Gbps, end")
+    });
+    let plan = desk.run(&["plan", ".", "-o", "json"]).ends(0);
+    let plan: serde_json::Value = serde_json::from_str(&plan.out).unwrap();
+    assert_eq!(plan["plan"]["jobs"]["blue/train"]["ceiling"], "9Gbps");
+    assert_eq!(plan["plan"]["tenants"]["red"]["guarantee"], "100Gbps");
+    assert_eq!(plan["plan"]["consents"][0]["service"]["protocol"], "tcp");
+    desk.run(&["apply", ".", "--to", "sim"]).ends(0);
+    desk.edit("work.yaml", |text| text.replace("ceiling: 9Gbps", "ceiling: 8Gbps"));
+    let plan = desk.run(&["plan", ".", "-o", "json"]).ends(0);
+    let plan: serde_json::Value = serde_json::from_str(&plan.out).unwrap();
+    let change = &plan["changes"]["jobs"][0];
+    assert_eq!((&change["sign"], &change["name"]), (&"changed".into(), &"blue/train".into()));
+    assert_eq!(change["before"]["ceiling"], "9Gbps");
+    assert_eq!(change["after"]["ceiling"], "8Gbps");
+    let gone = desk.run(&["delete", "job", "red/tune", "--to", "sim", "-o", "json"]).ends(0);
+    gone.says("\"inForce\": true");
+    let history = desk.run(&["history", "-o", "json"]).ends(0);
+    let history: serde_json::Value = serde_json::from_str(&history.out).unwrap();
+    let first = history.as_array().unwrap().iter().find(|append| append["put"].is_array());
+    let first = first.unwrap()["revision"].to_string();
+    let back = desk.run(&["rollback", &first, "--to", "sim", "-o", "json"]).ends(0);
+    back.says("\"inForce\": true");
+}
+
+#[test]
 fn of_many_changes_there_is_a_summary() {
     let desk = Desk::new("many");
     let made = desk.run(&["fleet", "generate", "--gpus", "512", "--workload", "--jobs", "60"]);

@@ -31,6 +31,7 @@ fn a_node_goes_to_another_tenant_only_with_evidence() {
     apply(0);
     write(&desk, &[]);
     apply(0);
+    desk.run(&["plan"]).ends(0).says("until scrubbed with evidence: hbm nic");
     let waits = desk.run(&["scrub"]).ends(0).out;
     assert!(waits.contains("h1") && waits.contains("red/train") && waits.contains("hbm, nic"));
 
@@ -50,8 +51,11 @@ fn a_node_goes_to_another_tenant_only_with_evidence() {
     assert!(scrub("blue/train", 1).err.contains("of which nothing waits for that"));
     assert!(scrub("red/train", 0).out.contains("nic of h1 still wait"));
     apply(1);
+    desk.run(&["plan", "hall.yaml"]).ends(1);
     desk.write("done.json", &evidence("nic"));
-    assert!(scrub("red/train", 0).out.contains("h1 is clean of red/train"));
+    let clean = ["scrub", "h1", "red/train", "--evidence", "done.json", "-o", "json"];
+    let clean: serde_json::Value = serde_json::from_str(&desk.run(&clean).ends(0).out).unwrap();
+    assert_eq!((&clean["node"], &clean["left"]), (&"h1".into(), &serde_json::json!([])));
     apply(0);
 
     desk.write("done.json", "zeros everywhere");

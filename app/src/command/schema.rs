@@ -222,7 +222,10 @@ mod tests {
         };
         check_refused(&changed("/records", json!(-1)), "answer.records is not as `type` says");
         check_refused(&changed("/problems/0/code", json!(7)), "answer.problems[0].code is not as");
-        check_refused(&changed("/problems/0", json!({})), "answer.problems[0] is not as `required`");
+        check_refused(
+            &changed("/problems/0", json!({})),
+            "answer.problems[0] is not as `required`",
+        );
         let mut more = sound.clone();
         more["more"] = json!(1);
         check_refused(&more, "answer.more is unknown");

@@ -20,6 +20,31 @@ pub(crate) fn is_json(arguments: &[&str]) -> bool {
     apart || arguments.iter().any(|one| matches!(*one, "-ojson" | "-o=json" | "--output=json"))
 }
 
+/// Whether this command only looks, for people: it can be asked again by a program.
+pub(crate) fn only_looks(arguments: &[&str]) -> bool {
+    const LOOKS: [&[&str]; 15] = [
+        &["fleet", "show"],
+        &["plan"],
+        &["place"],
+        &["capacity"],
+        &["defrag"],
+        &["discover"],
+        &["read"],
+        &["verify"],
+        &["get"],
+        &["history"],
+        &["log", "check"],
+        &["scrub"],
+        &["why"],
+        &["filter", "show"],
+        &["agent", "status"],
+    ];
+    // These write a file, write evidence down, answer otherwise already, or help.
+    const OTHERWISE: [&str; 6] = ["--out", "--evidence", "-o", "--output", "--help", "-h"];
+    LOOKS.iter().any(|look| arguments.starts_with(look))
+        && !arguments.iter().any(|one| OTHERWISE.contains(one))
+}
+
 /// Insists that what a command printed is what its schema says: one value, or one a line.
 #[track_caller]
 pub(crate) fn insist(arguments: &[&str], code: Option<i32>, said: &str) {
@@ -71,7 +96,8 @@ fn of(arguments: &[&str]) -> Value {
     let listed = schema_command(&[]);
     let words = arguments.join(" ") + " ";
     let command = listed.lines().find(|command| words.starts_with(&format!("{command} ")));
-    let command = command.unwrap_or_else(|| panic!("{arguments:?} answer in JSON without a schema"));
+    let command =
+        command.unwrap_or_else(|| panic!("{arguments:?} answer in JSON without a schema"));
     let command: Vec<&str> = command.split(' ').collect();
     serde_json::from_str(&schema_command(&command)).unwrap()
 }

@@ -89,15 +89,21 @@ impl Desk {
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         let answer = Answer::of(child.wait_with_output().unwrap());
-        // Whatever any test asks for is written as its schema says.
+        // Whatever any test asks for is written as its schema says. Who only looks is asked again by
+        // a program, so that it is seen of every answer.
         if answers::is_json(arguments) {
             answers::insist(arguments, Some(answer.code), &answer.out);
+        } else if answers::only_looks(arguments) {
+            self.run_with(&[arguments, &["-o", "json"]].concat(), input);
         }
         answer
     }
 
     /// Starts a command that answers in JSON line by line.
-    pub(crate) fn listen(&self, arguments: &[&str]) -> (Child, impl Iterator<Item = Value> + use<>) {
+    pub(crate) fn listen(
+        &self,
+        arguments: &[&str],
+    ) -> (Child, impl Iterator<Item = Value> + use<>) {
         answers::listen(arguments, self.any_command(arguments))
     }
 

@@ -31,13 +31,7 @@ struct Bundle<'s>(&'s Value);
 impl<'s> Bundle<'s> {
     /// What is wrong with a value. The words of JSON Schema are those that ours use; any other one
     /// is told, so that none is passed over.
-    fn compare(
-        &self,
-        root: &'s Value,
-        schema: &'s Value,
-        value: &Value,
-        at: &str,
-    ) -> Vec<String> {
+    fn compare(&self, root: &'s Value, schema: &'s Value, value: &Value, at: &str) -> Vec<String> {
         let mut wrong = Vec::new();
         for (word, wanted) in schema.as_object().unwrap() {
             let is_kept = match word.as_str() {
@@ -110,9 +104,9 @@ impl<'s> Bundle<'s> {
         let (file, path) = name.split_once('#').unwrap_or((name, ""));
         let root = match file {
             "" => root,
-            file => self.0["$defs"].get(file).expect("a schema stands beside who refers to it"),
+            file => self.0["$defs"].get(file).unwrap(),
         };
-        (root, root.pointer(path).expect("a schema refers to what is there"))
+        (root, root.pointer(path).unwrap())
     }
 }
 

@@ -166,33 +166,35 @@ fn programs_get_the_same() {
             {
               "job": "red/new-gang",
               "held": false,
-              "site": "rtm",
-              "pod": "rtm-quay",
-              "product": "L40S-48GB",
-              "gpus": 2,
-              "pkey": 2,
-              "leaves": [
-                {
-                  "leaf": "leaf-9",
-                  "nodes": 1
-                }
-              ],
-              "nodes": [
-                {
-                  "node": "q1",
-                  "modules": [
-                    1,
-                    2
-                  ],
-                  "interfaces": [
-                    0,
-                    1
-                  ],
-                  "numa": [
-                    0
-                  ]
-                }
-              ],
+              "place": {
+                "site": "rtm",
+                "pod": "rtm-quay",
+                "product": "L40S-48GB",
+                "gpus": 2,
+                "pkey": 2,
+                "leaves": [
+                  {
+                    "leaf": "leaf-9",
+                    "nodes": 1
+                  }
+                ],
+                "nodes": [
+                  {
+                    "node": "q1",
+                    "modules": [
+                      1,
+                      2
+                    ],
+                    "interfaces": [
+                      0,
+                      1
+                    ],
+                    "numa": [
+                      0
+                    ]
+                  }
+                ]
+              },
               "stops": []
             }
             --- ends with 0

@@ -154,3 +154,44 @@ impl<'a> NoteView<'a> {
         Self { caution: Caution::as_str(note.caution), said: &note.said }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::schema;
+
+    #[test]
+    fn whatever_the_library_says_of_a_gpu_is_written_as_its_schema_has_it() {
+        let joined = NvlinkFabric::Joined { cluster: "b1".to_owned(), clique: 3 };
+        let failed = NvlinkFabric::Failed(9, "no route".to_owned());
+        let fabrics = [NvlinkFabric::NotStarted, NvlinkFabric::Joining, joined, failed];
+        let known = fabrics.iter().map(|fabric| BoardView {
+            uuid: Some("GPU-1"),
+            module: Some(1),
+            mig: None,
+            nvlinks: Some(NvlinksView { active: 18, all: 18 }),
+            fabric: Some(FabricView::of(fabric)),
+        });
+        let silent = BoardView { uuid: None, module: None, mig: None, nvlinks: None, fabric: None };
+        let functions = known.chain([silent]).map(|board| FunctionView {
+            address: "0000:1b:00.0".to_owned(),
+            is: "gpu",
+            number: None,
+            id: "10de:2330".to_owned(),
+            iommu_group: 16,
+            numa_node: 0,
+            driver: None,
+            mac: None,
+            board: Some(board),
+        });
+        let answer = Answer {
+            model: &"hgx".parse().unwrap(),
+            document: "models: {}",
+            functions: functions.collect(),
+            beneath: BTreeMap::new(),
+            notes: Vec::new(),
+            texts: BTreeMap::new(),
+        };
+        schema::insist("discover", &answer);
+    }
+}

@@ -237,3 +237,30 @@ impl DropView {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::schema;
+
+    #[test]
+    fn a_drop_of_a_known_job_is_written_as_its_schema_has_it() {
+        let view = DropView {
+            time: "22:13:20.123456".to_owned(),
+            unix_ns: 1_700_000_000_123_456_789,
+            hook: "workload",
+            interface: "swp1".to_owned(),
+            reason: Reason::OtherJob.as_str(),
+            meaning: Reason::OtherJob.meaning(),
+            tenant: Some("red".to_owned()),
+            source: Some("red/train".to_owned()),
+            source_tag: 17,
+            destination: Some("red/tune".to_owned()),
+            destination_tag: 18,
+            len: 98,
+            flow: "10.1.0.2 > 10.1.0.10 icmp type 8".to_owned(),
+            more: 7,
+        };
+        schema::insist("filter drops", &view);
+    }
+}

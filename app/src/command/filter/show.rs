@@ -229,3 +229,29 @@ pub(super) fn name_of(index: u32) -> String {
     let name = interface_name(index).filter(|name| !name.is_empty());
     name.unwrap_or_else(|| format!("#{index}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::schema;
+
+    #[test]
+    fn a_known_job_with_rates_is_written_as_its_schema_has_it() {
+        let job = JobView {
+            tenant: "red".to_owned(),
+            job: Some("red/train".to_owned()),
+            tag: 17,
+            guarantee: Some("100Gbps".to_owned()),
+            ceiling: Some("400Gbps".to_owned()),
+            ports: Vec::new(),
+        };
+        let view = View {
+            place: "/sys/fs/bpf/bulkhead".to_owned(),
+            gate: GateView { open: false, left_ms: 0, lapses: 1 },
+            policy: None,
+            interfaces: BTreeMap::new(),
+            jobs: vec![job],
+        };
+        schema::insist("filter show", &view);
+    }
+}

@@ -288,6 +288,24 @@ impl BurstView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::schema;
+
+    #[test]
+    fn counts_of_known_jobs_and_bursts_are_written_as_their_schema_has_them() {
+        let job = || Some("red/train".to_owned());
+        let tally = TallyView { packets: 2, bytes: 196, bps: Some(1568) };
+        let (tenant, tag) = ("red".to_owned(), 17);
+        let (hook, reason, verdict) = ("local", "rate", "job");
+        let (packets, bytes) = (1, 98);
+        let bursts = Bursts { peak_bytes: 40_960, ..Bursts::default() };
+        let view = View {
+            jobs: vec![JobView { tenant, job: job(), tag, sent: tally, received: tally }],
+            drops: vec![DropView { job: job(), tag, hook, reason, packets, bytes }],
+            verdicts: vec![VerdictView { hook, verdict, packets, bytes }],
+            bursts: vec![BurstView::of(Whose::Tenant(17), &Known::default(), bursts)],
+        };
+        schema::insist("filter stats", &view);
+    }
 
     #[test]
     fn bars_are_as_high_as_the_logarithm_of_the_count() {

@@ -315,3 +315,59 @@ pub(super) fn write_reasons(seen: &[Seen], out: &mut dyn Write) -> io::Result<()
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use agent::Dropped;
+    use lab::{Family, ProbeWay};
+
+    use super::*;
+    use crate::command::schema;
+
+    #[test]
+    fn whatever_became_of_a_probe_is_written_as_its_schema_has_it() {
+        let ways = [ProbeWay::Icmp, ProbeWay::Tcp(22), ProbeWay::Udp(443), ProbeWay::Roce];
+        let mut seen = Vec::new();
+        for (way, family) in ways.into_iter().zip([Family::V4, Family::V6].into_iter().cycle()) {
+            let (from, to) = ("red-1/0".to_owned(), "blue-1/0".to_owned());
+            let dropped = Dropped {
+                hook: "workload".to_owned(),
+                port: "swp1".to_owned(),
+                reason: "other-job".to_owned(),
+                meaning: "it is of another job".to_owned(),
+                source: 17,
+                destination: 0,
+            };
+            seen.push(Seen {
+                probe: Probe { from, to, way, family, expected: true },
+                arrived: false,
+                answered: false,
+                astray: Some("blue-2/0".to_owned()),
+                instead: Some("red-2/0".to_owned()),
+                drops: vec![DroppedAt { device: "leaf-1".parse().unwrap(), dropped }],
+                unsent: Some("there is no port swp9 here".to_owned()),
+            });
+        }
+        let unasked = BTreeSet::from(["leaf-2".to_owned()]);
+        let pair = Pair {
+            from: "red-1/0",
+            to: "blue-1/0",
+            device: "leaf-1",
+            hook: "workload",
+            port: "swp1",
+            reason: "other-job",
+            probes: 4,
+        };
+        let answer = Answer {
+            workloads: 1,
+            probes: seen.len(),
+            skipped: 0,
+            unasked: &unasked,
+            passed: 0,
+            refused: seen.len(),
+            differing: seen.iter().map(SeenView::of).collect(),
+            drops: vec![pair],
+        };
+        schema::insist("test connectivity", &answer);
+    }
+}
