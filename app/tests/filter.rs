@@ -15,7 +15,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use desk::{Answer, Desk};
+use desk::{Answer, Desk, answers};
 use expect_test::{Expect, expect};
 use filter::pcap::{self, Captured};
 use lab::{TABLE, on_a_machine, send};
@@ -364,6 +364,10 @@ fn without_the_privilege_nothing_of_the_filter_is_shown() {
         let answer = unprivileged(&desk, &arguments).ends(2);
         assert_eq!(answer.out, "", "{command}");
         answer.complains("Broken: ").complains("root");
+        if command != "dump" {
+            let answer = unprivileged(&desk, &[&arguments[..], &["-o", "json"]].concat()).ends(2);
+            answer.says("\"broken\":").complains("root");
+        }
     }
 }
 
@@ -380,10 +384,14 @@ fn unprivileged(desk: &Desk, arguments: &[&str]) -> Answer {
     }
     // A test beside this one may have been started while the copy was still being written.
     let busy = |error: &io::Error| error.kind() == io::ErrorKind::ExecutableFileBusy;
-    until(|| match command.output() {
+    let answer = until(|| match command.output() {
         Err(error) if busy(&error) => None,
         output => Some(Answer::of(output.unwrap())),
-    })
+    });
+    if answers::is_json(arguments) {
+        answers::insist(arguments, Some(answer.code), &answer.out);
+    }
+    answer
 }
 
 /// Looks again until there is something to see.
