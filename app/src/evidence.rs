@@ -188,7 +188,7 @@ impl From<Party> for Member {
 pub(crate) fn write_assumptions(assumptions: &[Assumption], out: &mut dyn Write) -> io::Result<()> {
     for Assumption { code, sentence } in assumptions {
         let text = wrapped(&format!("{code}: {sentence}"), 2).join("\n");
-        let text = text.trim_start().strip_prefix(code).unwrap_or(&text).to_owned();
+        let text = text.trim_start().strip_prefix(code).unwrap_or(&text);
         writeln!(out, "  {NOTE}{code}{NOTE:#}{text}")?;
     }
     Ok(())
@@ -283,11 +283,15 @@ impl Extent {
     fn write_proved(&self, out: &mut dyn Write, verdict: &ProofVerdict) -> io::Result<()> {
         let without = if self.consents > 0 { " without consent" } else { "" };
         let (counted, judged) = (self.counted(), verdict.judged());
-        let apart = format!("({judged}): {counted}; no two owners can meet{without}");
-        if verdict.result == ProofResult::Proved {
-            return writeln!(out, "{GOOD}Proved{GOOD:#} {apart}.");
-        }
-        writeln!(out, "{NOTE}Proved except{NOTE:#} {apart}, except:")?;
+        let (style, result, end) = match verdict.result {
+            ProofResult::Proved => (GOOD, "Proved", "."),
+            _ => (NOTE, "Proved except", ", except:"),
+        };
+        let apart = format!("no two owners can meet{without}{end}");
+        let text = format!("{result} ({judged}): {counted}; {apart}");
+        let text = wrapped(&text, 2).join("\n");
+        let text = text.trim_start().strip_prefix(result).unwrap_or(&text);
+        writeln!(out, "{style}{result}{style:#}{text}")?;
         write_assumptions(&verdict.except, out)
     }
 

@@ -43,7 +43,7 @@ fn a_waiver_that_expired_is_a_finding() {
     let desk = Desk::new("waiver-expired");
     desk.write("waiver.yaml", &waiver("event manager applet *", "2020-01-01"));
     let refused = desk.run(&["apply", CLUSTER, "waiver.yaml", "--to", "sim"]).ends(1);
-    refused.says("expired-waiver").says("nobody vouches for `event manager applet *` any more");
+    refused.says("expired-waiver").says("waiver night expired");
 }
 
 #[test]

@@ -37,7 +37,7 @@ impl Description {
             ignored: &[COMMENT],
             demanded: &[],
             uncompared: &[],
-            compared: Compared::ByLines,
+            compared: Compared::Lines,
             otherwise: &[],
             read,
         }
@@ -98,13 +98,13 @@ pub struct Demanded {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Compared {
     /// Line by line, each in the block of the nearest line above that is indented less.
-    ByBlocks,
+    Blocks,
     /// Line by line.
-    ByLines,
+    Lines,
     /// By what they say: the consumer adds and orders as it likes.
-    ByClaims,
+    Claims,
     /// Member by member.
-    ByMembers,
+    Members,
 }
 
 /// What is known of a dialect.
@@ -157,7 +157,7 @@ pub(crate) fn passes(description: &Description, place: &str, text: &str) -> bool
 
 /// A line with characters that nobody sees is not what it looks like, whatever else it says.
 fn refuse_unseen(text: &str, reading: &mut Reading) {
-    let is_plain = |byte: u8| (byte >= b' ' && byte < 0x7f) || byte == b'\n' || byte == b'\t';
+    let is_plain = |byte: u8| (b' '..0x7f).contains(&byte) || byte == b'\n' || byte == b'\t';
     if text.bytes().all(is_plain) {
         return;
     }

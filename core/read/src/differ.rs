@@ -125,10 +125,10 @@ struct Stretch {
 impl Said {
     fn new<'a>(dialect: Dialect, text: &'a str, all: &mut Statements<'a>) -> Self {
         match description(dialect).compared {
-            Compared::ByBlocks => Self::in_blocks(dialect, text, all),
-            Compared::ByClaims => Self::in_claims(dialect, text, all),
-            Compared::ByMembers => Self::in_members(text, all),
-            Compared::ByLines => Self::in_lines(text, all),
+            Compared::Blocks => Self::in_blocks(dialect, text, all),
+            Compared::Claims => Self::in_claims(dialect, text, all),
+            Compared::Members => Self::in_members(text, all),
+            Compared::Lines => Self::in_lines(text, all),
         }
     }
 

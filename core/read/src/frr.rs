@@ -74,7 +74,7 @@ pub(crate) const DESCRIPTION: Description = Description {
         // FRR says by itself which namespace a VRF is.
         "netns <path>",
     ],
-    compared: Compared::ByBlocks,
+    compared: Compared::Blocks,
     otherwise: &[
         "`vrf t17` is printed for every VRF that zebra sees, whether it was told about it or not.",
         "Route targets that nobody named are made from the AS and the VNI, and imported from any AS.",

@@ -18,7 +18,7 @@ pub(crate) const DESCRIPTION: Description = Description {
     ignored: ignored::IGNORED,
     demanded: &[],
     uncompared: &[],
-    compared: Compared::ByBlocks,
+    compared: Compared::Blocks,
     otherwise: &[
         "Merging a text deletes nothing: what is not named stays.",
         "Contracts are printed without `bidir`, VLANs as a list, and blocks merged.",

@@ -12,9 +12,8 @@ use crate::lines::words;
 pub(crate) fn matches(pattern: &str, line: &str) -> bool {
     let mut rest = words(line);
     for piece in words(pattern) {
-        if piece.ends_with("<text>") {
+        if let Some(begin) = piece.strip_suffix("<text>") {
             // Everything behind is text, and so may nothing be.
-            let begin = &piece[..piece.len() - "<text>".len()];
             return begin.is_empty() || rest.next().is_some_and(|word| word.starts_with(begin));
         }
         if !rest.next().is_some_and(|word| is_one(piece, word)) {
@@ -90,7 +89,7 @@ fn is_of(word: &str, also: &[u8]) -> bool {
 /// characters without width show another text than the one that stands there.
 pub(crate) fn unseen(line: &str) -> Option<&'static str> {
     const WHY: &str = "a character that is not seen, or that ends a line for some readers only";
-    let is_plain = |byte: u8| (byte >= b' ' && byte < 0x7f) || byte == b'\t';
+    let is_plain = |byte: u8| (b' '..0x7f).contains(&byte) || byte == b'\t';
     if line.bytes().all(is_plain) {
         return None;
     }

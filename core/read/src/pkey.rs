@@ -12,7 +12,7 @@ use crate::{Hold, Reading};
 
 /// What is known of it.
 pub(crate) const DESCRIPTION: Description = Description {
-    compared: Compared::ByMembers,
+    compared: Compared::Members,
     otherwise: &[
         "A carriage return at the end of a line, or a comment behind a statement, ends its parsing: \
          every port is then a full member of the default partition.",

@@ -47,7 +47,7 @@ pub(crate) const DESCRIPTION: Description = Description {
     ],
     demanded: &[],
     uncompared: &[],
-    compared: Compared::ByClaims,
+    compared: Compared::Claims,
     otherwise: &[],
     read,
 };

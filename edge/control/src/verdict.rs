@@ -70,7 +70,7 @@ impl ProofVerdict {
         waived: &[(Waiver, Finding)],
         observed_at: Option<Timestamp>,
     ) -> Self {
-        let layers = draft.intent.fleet.layers.dialects.iter().copied().collect();
+        let layers = draft.intent.fleet.layers.dialects.to_vec();
         let mut except = exceptions(draft);
         except.extend(waived.iter().map(|(waiver, finding)| vouched(draft, waiver, finding)));
         let result = match (findings.is_empty(), except.is_empty()) {
