@@ -230,6 +230,7 @@ impl<'o> Stage<'o> {
                 protocol: service.protocol,
                 source_port: 50_000,
                 destination_port: service.port,
+                opens: true,
             };
             let arrived = self.send(&sender, To::Unicast(receiver.address, talk));
             table.push(vec![

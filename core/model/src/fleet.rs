@@ -460,6 +460,14 @@ impl Fleet {
         uplinks.any(|uplink| self.switch_device(uplink.leaf) == device)
     }
 
+    /// Whether tunnels of others depend on the routes that this switch passes on: spines and cores,
+    /// and leaves with tunnel endpoints below.
+    #[must_use]
+    pub fn passes_on(&self, device: DeviceId) -> bool {
+        let role = self.switch_at(device).map(|switch| switch.role);
+        role.is_some_and(|role| role != SwitchRole::Leaf) || self.carries_tunnels(device)
+    }
+
     /// Whether the packet program judges what comes out of the fabric at this device's cables.
     #[must_use]
     pub fn judges_cables(&self, device: DeviceId) -> bool {

@@ -69,6 +69,12 @@ pub enum Fact {
     Announces(Ipv4Addr),
     /// The device tells its EVPN neighbours what it has.
     AdvertisesEvpn,
+    /// EVPN routes go to this neighbour with their targets and tags.
+    TellsTargets(Ipv4Addr),
+    /// EVPN routes go to this neighbour with the next hop that they came with.
+    KeepsNextHop(Ipv4Addr),
+    /// The device keeps EVPN routes that nothing of its own imports, so that it can pass them on.
+    RetainsRoutes,
     /// The device's tunnels come from this address.
     Vtep(Ipv4Addr),
     /// The device itself has this address, so that it can announce it.
@@ -106,6 +112,12 @@ pub enum Fact {
     },
     /// The VRF's routed traffic has this VNI.
     VrfVni { vrf: VrfName, vni: Vni },
+    /// The switch carries the VRF's routed traffic: its VNI is up.
+    VrfUp { vrf: VrfName, vni: Vni },
+    /// Routes with this target come in from other VRFs of the same switch.
+    LeaksIn { vrf: VrfName, target: RouteTarget },
+    /// Routes with this target go out to other VRFs of the same switch.
+    LeaksOut { vrf: VrfName, target: RouteTarget },
     /// Routes of this scope carry this distinguisher.
     Distinguisher { scope: Scope, rd: RouteDistinguisher },
     /// Routes with this target come in.
@@ -137,6 +149,8 @@ pub enum Fact {
     DeniesByDefault(VrfName),
     /// In this VRF the two groups may speak: the first asks, the second answers.
     Contract { vrf: VrfName, client: Tag, provider: Tag, service: Service },
+    /// Who answers by this contract may also begin to speak, to every port of who may ask.
+    AnswersOpenly { vrf: VrfName, client: Tag, provider: Tag, service: Service },
 
     // What no plan says of a port or of a device, and everybody knows the meaning of.
     /// Nothing passes the port.
@@ -145,6 +159,8 @@ pub enum Fact {
     Unfiltered(Port),
     /// The fabric's longest frames do not fit through the port, which takes so many bytes.
     ShortFrames { port: Port, mtu: u32 },
+    /// Frames that the port takes, of so many bytes, do not fit into a tunnel of the fabric.
+    LongFrames { port: Port, mtu: u32 },
     /// The device does something of its own that can lead frames past what is planned.
     Stray { what: Stray, line: SmolStr },
 
@@ -194,7 +210,11 @@ impl Fact {
     pub const fn is_of_no_plan(&self) -> bool {
         matches!(
             self,
-            Self::Down(_) | Self::Unfiltered(_) | Self::ShortFrames { .. } | Self::Stray { .. }
+            Self::Down(_)
+                | Self::Unfiltered(_)
+                | Self::ShortFrames { .. }
+                | Self::LongFrames { .. }
+                | Self::Stray { .. }
         )
     }
 }

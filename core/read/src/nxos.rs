@@ -1,22 +1,26 @@
 //! Dialect `nxos`: a switch's running configuration, block by block.
 
 mod block;
+mod gateways;
 mod ignored;
 mod late;
+mod ports;
+mod sessions;
 mod values;
 
 use crate::dialect::{self, Compared, Description};
 use crate::lines::{Line, lines};
-use crate::{Claim, Fact, Reading, Unknown};
+use crate::{Claim, Fact, Lacking, Reading, Unknown};
 use block::Block;
 use late::Late;
+use smol_str::SmolStr;
 use values::Why;
 
 /// What is known of it.
 pub(crate) const DESCRIPTION: Description = Description {
     consumer: "Cisco NX-OS 10.4(3)F and later, by `show running-config`",
     ignored: ignored::IGNORED,
-    demanded: &[],
+    demanded: ignored::DEMANDED,
     uncompared: &[],
     compared: Compared::Blocks,
     otherwise: &[
@@ -84,6 +88,12 @@ impl<'a> Reader<'a> {
         Block::BELOW_UNKNOWN
     }
 
+    /// Keeps a line that must stand below another one and does not.
+    fn lacks(&mut self, around: Line<'_>, text: &'static str, why: Why) {
+        let text = SmolStr::new_static(text);
+        self.reading.lacking.push(Lacking { line: around.number, text, why });
+    }
+
     /// Says what could be said only now that all lines are known, each at its own line.
     fn finish(mut self) -> Reading {
         let late = std::mem::take(&mut self.late);
@@ -96,6 +106,7 @@ impl<'a> Reader<'a> {
         if reading.unknown.len() > unknown {
             reading.unknown.sort_by_key(|unknown| unknown.line);
         }
+        reading.lacking.sort_by_key(|lacking| lacking.line);
         reading
     }
 }

@@ -67,6 +67,7 @@ const CLASSES: &[Class] = &[
         word.starts_with('/') && is_of(word, b"/._-+%@") && !word.contains("/../")
     }),
     ("address", "10.255.0.1", |word| word.parse::<Ipv4Addr>().is_ok()),
+    ("prefix", "10.255.0.1/24", |word| word.parse::<ipnet::Ipv4Net>().is_ok()),
     ("mac", "02:00:00:00:00:01", |word| word.parse::<wire::Mac>().is_ok()),
     ("text", "what people write", |_| true),
 ];

@@ -21,6 +21,16 @@ impl fmt::Display for Fact {
             Self::EvpnWith(address) => write!(f, "exchanges EVPN routes with {address}"),
             Self::Announces(address) => write!(f, "announces {address} to the underlay"),
             Self::AdvertisesEvpn => f.write_str("tells its EVPN neighbours what it has"),
+            Self::TellsTargets(address) => write!(f, "tells {address} the targets of routes"),
+            Self::KeepsNextHop(address) => write!(f, "tells {address} where routes came from"),
+            Self::RetainsRoutes => f.write_str("keeps routes that nothing of its own imports"),
+            Self::VrfUp { vrf, vni } => write!(f, "VNI {vni} of VRF {vrf} is up"),
+            Self::LeaksIn { vrf, target } => {
+                write!(f, "VRF {vrf} takes {target} from VRFs of this device")
+            }
+            Self::LeaksOut { vrf, target } => {
+                write!(f, "VRF {vrf} gives {target} to VRFs of this device")
+            }
             Self::Vtep(address) => write!(f, "sends its tunnels from {address}"),
             Self::Has(address) => write!(f, "has the address {address}"),
             Self::Loopback(address) => write!(f, "tells its routing that it has {address}"),
@@ -70,10 +80,17 @@ impl fmt::Display for Fact {
             Self::Contract { vrf, client, provider, service } => {
                 write!(f, "in VRF {vrf} group {client} may ask group {provider} at {service}")
             }
+            Self::AnswersOpenly { vrf, client, provider, service } => write!(
+                f,
+                "in VRF {vrf} group {provider} may open connections to group {client} from {service}"
+            ),
             Self::Down(port) => write!(f, "{port} is down"),
             Self::Unfiltered(port) => write!(f, "no packet program stands at {port}"),
             Self::ShortFrames { port, mtu } => {
                 write!(f, "{port} takes frames of at most {mtu} bytes")
+            }
+            Self::LongFrames { port, mtu } => {
+                write!(f, "{port} takes frames of up to {mtu} bytes, which no tunnel carries")
             }
             Self::Stray { what, line } => write!(f, "has {what} of its own: `{line}`"),
             Self::Uplink(port) => write!(f, "{port} is a cable to the fabric"),

@@ -4,7 +4,8 @@ use std::fmt::{self, Write};
 use std::net::Ipv4Addr;
 
 use model::{
-    Asn, Consent, DeviceId, Fleet, JobName, NicRef, Port, Switch, SwitchId, SwitchRole, TenantName,
+    Asn, Consent, DeviceId, Fleet, JobName, NicRef, Port, Protocol, Switch, SwitchId, SwitchRole,
+    TenantName,
 };
 use plan::{Group, JobNet, Plan, Seat, TenantNet};
 use wire::Mac;
@@ -20,13 +21,13 @@ pub(crate) fn head(plan: &Plan, device: DeviceId, out: &mut String) {
     switch_sessions(fleet, SwitchId(device.0), &mut sessions);
     let between_switches = sessions.len();
     host_sessions(fleet, SwitchId(device.0), &mut sessions);
-    let relay = Relay {
-        retains: switch.role != SwitchRole::Leaf,
-        keeps_next_hop: switch.role != SwitchRole::Leaf || sessions.len() > between_switches,
-    };
+    let passes_on = switch.role != SwitchRole::Leaf || sessions.len() > between_switches;
+    if switch.role == SwitchRole::Leaf {
+        out.push_str(PLATFORM);
+    }
     written(write_system(switch, out));
     written(write_cables(&sessions, out));
-    written(write_bgp(switch, relay, &sessions, out));
+    written(write_bgp(switch, passes_on, &sessions, out));
 }
 
 /// A tenant's VRF.
@@ -75,14 +76,24 @@ struct Session {
     remote: Asn,
 }
 
-/// How a switch passes on the EVPN routes of others.
-#[derive(Clone, Copy)]
-struct Relay {
-    /// It has no VRFs of its own, so it must keep what none of them imports.
-    retains: bool,
-    /// Tunnels shall end where the route came from and not here.
-    keeps_next_hop: bool,
-}
+/// What a leaf takes in only while it starts, so that it is a phase of its own: `feature
+/// security-group` and `ip verify source` are refused before.
+const PLATFORM: &str = "\
+! Platform: takes effect after `copy running-config startup-config` and a reload.
+system routing template-security-groups
+hardware access-list tcam region ipsg 512
+! What needs the platform's lines in force.
+";
+
+/// How long frames on a cable may be.
+const CABLE_MTU: u16 = 9216;
+
+/// How long frames of an endpoint may be, so that they still fit into a tunnel over IPv4: outer
+/// Ethernet 14, IPv4 20, UDP 8 and VXLAN 8 bytes (RFC 7348, section 5).
+const HOST_MTU: u16 = CABLE_MTU - 50;
+
+/// Over how many ways at most a switch spreads what it sends.
+const MOST_WAYS: u16 = 64;
 
 /// The cables to other switches, in the order of the fleet's list.
 fn switch_sessions(fleet: &Fleet, switch: SwitchId, sessions: &mut Vec<Session>) {
@@ -141,7 +152,7 @@ feature nv overlay
 feature dhcp
 feature security-group
 nv overlay evpn
-system routing template-security-groups
+system jumbomtu {HOST_MTU}
 ip dhcp snooping
 fabric forwarding anycast-gateway-mac 0200.0000.0001
 interface loopback1
@@ -173,7 +184,7 @@ fn write_cables(sessions: &[Session], out: &mut String) -> fmt::Result {
             "\
 interface {port}
   no switchport
-  mtu 9216
+  mtu {CABLE_MTU}
   ip address {own}/31
   no shutdown
 "
@@ -182,8 +193,15 @@ interface {port}
     Ok(())
 }
 
-fn write_bgp(switch: &Switch, relay: Relay, sessions: &[Session], out: &mut String) -> fmt::Result {
-    if relay.keeps_next_hop {
+/// A switch that passes on routes of others keeps what no VRF of its own imports, and lets tunnels
+/// end where the route came from and not here.
+fn write_bgp(
+    switch: &Switch,
+    passes_on: bool,
+    sessions: &[Session],
+    out: &mut String,
+) -> fmt::Result {
+    if passes_on {
         out.push_str("route-map UNCHANGED permit 10\n  set ip next-hop unchanged\n");
     }
     let (asn, address) = (switch.vtep.asn, switch.vtep.address);
@@ -192,12 +210,15 @@ fn write_bgp(switch: &Switch, relay: Relay, sessions: &[Session], out: &mut Stri
         "\
 router bgp {asn}
   router-id {address}
+  bestpath as-path multipath-relax
   address-family ipv4 unicast
     network {address}/32
+    maximum-paths {MOST_WAYS}
   address-family l2vpn evpn
+    maximum-paths {MOST_WAYS}
 "
     )?;
-    if relay.retains {
+    if passes_on {
         out.push_str("    retain route-target all\n");
     }
     for session in sessions {
@@ -211,7 +232,7 @@ router bgp {asn}
       send-community extended
 "
         )?;
-        if relay.keeps_next_hop {
+        if passes_on {
             out.push_str("      route-map UNCHANGED out\n");
         }
     }
@@ -231,10 +252,11 @@ fn write_vrf(
         "\
 vrf context {vrf}
   description {name}
-  vni {l3vni}
+  vni {l3vni} l3
   rd {address}:{rd_number}
   address-family ipv4 unicast
     route-target import {target} evpn
+    route-target export {target}
     route-target export {target} evpn
   security enforce tag 999 default deny
 interface nve1
@@ -243,6 +265,7 @@ router bgp {asn}
   vrf {vrf}
     address-family ipv4 unicast
       advertise l2vpn evpn
+      maximum-paths {MOST_WAYS}
 "
     )
 }
@@ -267,7 +290,7 @@ vlan {vlan}
 interface Vlan{vlan}
   description {name}
   no shutdown
-  mtu 9216
+  mtu {HOST_MTU}
   vrf member {vrf}
   ip address {gateway}/{prefix}
   fabric forwarding mode anycast-gateway
@@ -311,7 +334,7 @@ interface {port}
   description {node} nic {nic}
   switchport
   switchport access vlan {vlan}
-  mtu 9216
+  mtu {HOST_MTU}
   ip verify source dhcp-snooping-vlan
   no shutdown
 ip source binding {address} {mac} vlan {vlan} interface {port}
@@ -335,13 +358,15 @@ fn write_consent(
         return Ok(());
     };
     let (protocol, port, vrf) = (service.protocol, service.port, &tenant.vrf);
+    // Else a provider may open connections to every port of its clients. UDP knows no state.
+    let stateful = if protocol == Protocol::Tcp { " stateful" } else { "" };
     // Maps of one name are one map on the device, so each job has its own.
     let own = if client == name { source.tag } else { destination.tag };
     write!(
         out,
         "\
 class-map type security match-any C-{own}-{protocol}-{port}
-  match ipv4 {protocol} dport {port}
+  match ipv4 {protocol}{stateful} dport {port}
 policy-map type security P-{own}-{protocol}-{port}
   class C-{own}-{protocol}-{port}
     permit
@@ -349,17 +374,19 @@ vrf context {vrf}
 "
     )?;
     if other.tenant != name.tenant {
+        // Without `evpn` for VRFs of this leaf, with it for those of others.
+        let target = &foreign.target;
         write!(
             out,
             "  address-family ipv4 unicast
-    route-target import {} evpn
-",
-            foreign.target
+    route-target import {target}
+    route-target import {target} evpn
+"
         )?;
     }
     writeln!(
         out,
-        "  security contract source {} destination {} policy P-{own}-{protocol}-{port} bidir",
+        "  security contract source {} destination {} policy P-{own}-{protocol}-{port}",
         source.tag, destination.tag
     )
 }

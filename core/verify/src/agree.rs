@@ -62,6 +62,11 @@ impl Verifier {
         let facts = self.facts(device);
         for (address, lines) in &facts.cables {
             self.contradiction(judgement, device, "the cable of an address", lines);
+            for (port, at) in lines.iter() {
+                if !self.world.cables[device.index()].contains_key(port) {
+                    self.weak(judgement, Some(device), Weakness::StrangeCable(*port), [*at]);
+                }
+            }
             let theirs = facts.cables.get(&mate(*address)).filter(|_| *address < mate(*address));
             if let (Some((first, at)), Some((second, other))) =
                 (lines.iter().next(), theirs.and_then(|lines| lines.iter().next()))
@@ -164,7 +169,8 @@ impl Verifier {
     /// ports speak that somebody owns, and every line about an endpoint names the Ethernet address
     /// of the interface that is there.
     pub(crate) fn judge_port(&self, device: DeviceId, port: Port, judgement: &mut Judgement) {
-        if let Some(PortState { down, unfiltered, mtu }) = self.facts(device).states.get(&port) {
+        let state = self.facts(device).states.get(&port);
+        if let Some(PortState { down, unfiltered, mtu, long }) = state {
             if !down.is_empty() {
                 self.weak(judgement, Some(device), Weakness::Down(port), down.ats());
             }
@@ -174,6 +180,10 @@ impl Verifier {
             }
             for (mtu, at) in mtu.iter() {
                 let weakness = Weakness::ShortFrames { port, mtu: *mtu };
+                self.weak(judgement, Some(device), weakness, [*at]);
+            }
+            for (mtu, at) in long.iter() {
+                let weakness = Weakness::LongFrames { port, mtu: *mtu };
                 self.weak(judgement, Some(device), weakness, [*at]);
             }
         }

@@ -110,6 +110,7 @@ codes! {
     OpenVrf "open-vrf" High "let the VRF deny by default";
     Unrouted "unrouted" High "put the bridge domain into its tenant's VRF";
     NoVni "no-vni" Medium "give the VRF its VNI";
+    DownVni "vni-down" Medium "let the VRF say `vni … l3`, or give its VNI a VLAN that routes";
     Learns "learns" High "switch learning off at the tunnel";
     Untagged "untagged" Medium "let the tunnel carry tags";
     StrangeSource "strange-source" Medium "send the tunnel from the device's own address";
@@ -127,6 +128,8 @@ codes! {
     OpenCable "open-cable" High "let the packet program stand at the cable";
     StrangeInterface "strange-interface" Medium "name the address of the interface that is there";
     LooseRule "loose-rule" High "take the rule away, or write a permit on both sides";
+    OpenAnswers "open-answers" High "let the class match `stateful`, so that answers only answer";
+    StrangeCable "strange-cable" High "take the address away, or name the cable in the fleet";
     StrangeSpace "strange-space" Medium "judge the VNI in the space of its VRF";
     StrangePeers "strange-peers" High "name the tunnel endpoint where the addresses are";
 

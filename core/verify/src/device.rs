@@ -78,6 +78,8 @@ pub(crate) struct Device {
     pub(crate) neighbors: BTreeMap<Ipv4Addr, Neighbor>,
     pub(crate) announces: BTreeMap<Ipv4Addr, Lines<()>>,
     pub(crate) advertises: Lines<()>,
+    /// Routes that nothing here imports are kept; only a switch says so.
+    pub(crate) retains: Lines<()>,
     pub(crate) vtep: Lines<Ipv4Addr>,
     /// The addresses of the device itself.
     own: BTreeMap<Ipv4Addr, Lines<()>>,
@@ -111,6 +113,10 @@ pub(crate) struct Neighbor {
     pub(crate) remote: Lines<Asn>,
     pub(crate) underlay: Lines<()>,
     pub(crate) evpn: Lines<()>,
+    /// Routes go there with their targets; only a switch says so, FRR does it by itself.
+    pub(crate) targets: Lines<()>,
+    /// Routes go there with the next hop that they came with; likewise.
+    pub(crate) next_hops: Lines<()>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -152,12 +158,19 @@ pub(crate) struct Targets {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vrf {
     pub(crate) vni: Lines<Vni>,
+    /// The VNI that is up; only a switch says so.
+    pub(crate) up: Lines<Vni>,
+    /// What it takes from other VRFs of a switch, and what it gives to them.
+    pub(crate) leaks_in: Lines<RouteTarget>,
+    pub(crate) leaks_out: Lines<RouteTarget>,
     /// The tunnel devices in it; only Linux has such.
     pub(crate) tunnels: Lines<Vni>,
     /// Where it sends packets for addresses of other tenants; only Linux has such.
     pub(crate) reaches: Lines<Reach>,
     pub(crate) denies: Lines<()>,
     pub(crate) contracts: Lines<Rule>,
+    /// Contracts by which who answers may also begin to speak.
+    pub(crate) open_answers: Lines<Rule>,
     pub(crate) groups: BTreeMap<Ipv4Net, Lines<Tag>>,
     pub(crate) bridges: BTreeSet<Bridge>,
 }
@@ -202,6 +215,8 @@ pub(crate) struct PortState {
     pub(crate) down: Lines<()>,
     pub(crate) unfiltered: Lines<()>,
     pub(crate) mtu: Lines<u32>,
+    /// Frames of so many bytes are too long for the fabric's tunnels.
+    pub(crate) long: Lines<u32>,
 }
 
 /// An endpoint line of the packet program.
@@ -315,6 +330,13 @@ impl Device {
             }
             Fact::Announces(address) => turn_in(&mut self.announces, *address, (), at, turn),
             Fact::AdvertisesEvpn => self.advertises.turn((), at, turn),
+            Fact::RetainsRoutes => self.retains.turn((), at, turn),
+            Fact::TellsTargets(address) => {
+                self.neighbors.entry(*address).or_default().targets.turn((), at, turn);
+            }
+            Fact::KeepsNextHop(address) => {
+                self.neighbors.entry(*address).or_default().next_hops.turn((), at, turn);
+            }
             Fact::Vtep(address) => self.vtep.turn(*address, at, turn),
             Fact::Has(address) => turn_in(&mut self.own, *address, (), at, turn),
             Fact::Loopback(address) => turn_in(&mut self.loopbacks, *address, (), at, turn),
@@ -337,6 +359,9 @@ impl Device {
             }
             Fact::RoutedTunnel { vrf, vni } => self.vrf(vrf).tunnels.turn(*vni, at, turn),
             Fact::VrfVni { vrf, vni } => self.vrf(vrf).vni.turn(*vni, at, turn),
+            Fact::VrfUp { vrf, vni } => self.vrf(vrf).up.turn(*vni, at, turn),
+            Fact::LeaksIn { vrf, target } => self.vrf(vrf).leaks_in.turn(*target, at, turn),
+            Fact::LeaksOut { vrf, target } => self.vrf(vrf).leaks_out.turn(*target, at, turn),
             Fact::Distinguisher { scope, rd } => self.targets(scope).rds.turn(*rd, at, turn),
             Fact::Imports { scope, target } => self.targets(scope).imports.turn(*target, at, turn),
             Fact::Exports { scope, target } => self.targets(scope).exports.turn(*target, at, turn),
@@ -358,6 +383,10 @@ impl Device {
             Fact::Contract { vrf, client, provider, service } => {
                 let rule = Rule { client: *client, provider: *provider, service: *service };
                 self.vrf(vrf).contracts.turn(rule, at, turn);
+            }
+            Fact::AnswersOpenly { vrf, client, provider, service } => {
+                let rule = Rule { client: *client, provider: *provider, service: *service };
+                self.vrf(vrf).open_answers.turn(rule, at, turn);
             }
             Fact::TableDeniesByDefault => self.table.denies.turn((), at, turn),
             Fact::TablePassesByDefault => self.table.passes.turn((), at, turn),
@@ -398,6 +427,9 @@ impl Device {
             Fact::ShortFrames { port, mtu } => {
                 self.turn_state(*port, |state| state.mtu.turn(*mtu, at, turn));
             }
+            Fact::LongFrames { port, mtu } => {
+                self.turn_state(*port, |state| state.long.turn(*mtu, at, turn));
+            }
             Fact::Stray { what, line } => {
                 turn_in(&mut self.strays, (*what, line.clone()), (), at, turn);
             }
@@ -415,7 +447,8 @@ impl Device {
     fn turn_state(&mut self, port: Port, turn: impl FnOnce(&mut PortState)) {
         let state = self.states.entry(port).or_default();
         turn(state);
-        if state.down.is_empty() && state.unfiltered.is_empty() && state.mtu.is_empty() {
+        let PortState { down, unfiltered, mtu, long } = state;
+        if down.is_empty() && unfiltered.is_empty() && mtu.is_empty() && long.is_empty() {
             self.states.remove(&port);
         }
     }
@@ -631,6 +664,15 @@ impl Device {
     pub(crate) fn vrf_denies(&self, vrf: &VrfName) -> bool {
         let denies = self.vrfs.get(vrf).is_some_and(|lines| !lines.denies.is_empty());
         denies && !self.judges.is_empty()
+    }
+
+    /// The line by which a VRF of a switch takes routes of another one of it, and that by which the
+    /// other one gives them.
+    pub(crate) fn leaks(&self, ours: &VrfName, theirs: &VrfName) -> Option<(At, At)> {
+        let taken = &self.vrfs.get(ours)?.leaks_in;
+        let given = &self.vrfs.get(theirs)?.leaks_out;
+        let matching = |target: &RouteTarget| given.iter().find(|(held, _)| held == target);
+        taken.iter().find_map(|(target, at)| Some((*at, matching(target)?.1)))
     }
 
     /// Whether EVPN routes are advertised, and the address is announced.

@@ -60,6 +60,8 @@ pub(crate) struct Index {
     pub(crate) domains: Vec<BTreeMap<Bridge, Domain>>,
     pub(crate) importers: BTreeMap<RouteTarget, BTreeSet<(DeviceId, Scope)>>,
     pub(crate) exporters: BTreeMap<RouteTarget, BTreeSet<(DeviceId, Scope)>>,
+    /// VRFs of switches that take routes with a target from others of the same switch.
+    pub(crate) takers: BTreeMap<RouteTarget, BTreeSet<(DeviceId, VrfName)>>,
     pub(crate) rds: BTreeMap<RouteDistinguisher, BTreeSet<(DeviceId, Scope)>>,
     /// Devices by the addresses that they have themselves.
     pub(crate) loopbacks: BTreeMap<Ipv4Addr, BTreeSet<DeviceId>>,
@@ -294,6 +296,11 @@ impl Verifier {
             Fact::Exports { scope, target } => {
                 let still = lines(scope).is_some_and(|l| l.exports.values().any(|t| t == target));
                 set(&mut self.index.exporters, *target, (device, scope.clone()), still);
+            }
+            Fact::LeaksIn { vrf, target } => {
+                let lines = facts.vrfs.get(vrf);
+                let still = lines.is_some_and(|l| l.leaks_in.values().any(|t| t == target));
+                set(&mut self.index.takers, *target, (device, vrf.clone()), still);
             }
             Fact::Has(address) | Fact::Loopback(address) => {
                 let still = facts.has(*address).next().is_some();

@@ -27,6 +27,32 @@ pub(crate) struct HalfSession {
     pub(crate) said_at: Vec<At>,
 }
 
+/// What a device has to be told before its sessions carry EVPN routes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Duty {
+    /// FRR needs not be told.
+    Free,
+    /// A switch must be told to send targets.
+    Tells,
+    /// A switch on which tunnels of others depend must also keep routes that it does not need, and
+    /// leave their next hops alone.
+    PassesOn,
+}
+
+impl Duty {
+    /// Whether a device with these lines carries EVPN routes of and to this neighbour.
+    fn carries(self, device: &Device, neighbor: &Neighbor) -> bool {
+        let tells = || !neighbor.targets.is_empty();
+        let passes_on = || !device.retains.is_empty() && !neighbor.next_hops.is_empty();
+        !neighbor.evpn.is_empty()
+            && match self {
+                Self::Free => true,
+                Self::Tells => tells(),
+                Self::PassesOn => tells() && passes_on(),
+            }
+    }
+}
+
 /// What a session between two devices carries.
 #[derive(Clone, Copy)]
 struct Session {
@@ -40,7 +66,12 @@ pub(crate) type Cables = Vec<BTreeMap<Port, (DeviceId, Port)>>;
 
 /// Finds the islands. Each is called after its first device, so the names are stable. Where a
 /// packet program judges what comes by cables, a cable without it is down.
-pub(crate) fn islands(devices: &[Device], judges_cables: &[bool], cables: &Cables) -> Islands {
+pub(crate) fn islands(
+    devices: &[Device],
+    judges_cables: &[bool],
+    duties: &[Duty],
+    cables: &Cables,
+) -> Islands {
     let ids = || (0..devices.len() as u32).map(DeviceId);
     let is_up = |id: DeviceId, port: &Port| {
         let device = &devices[id.index()];
@@ -66,7 +97,7 @@ pub(crate) fn islands(devices: &[Device], judges_cables: &[bool], cables: &Cable
             let ends = ports.filter(|port| is_up(id, port));
             let ends = ends.filter_map(|port| cables[id.index()].get(port));
             let mut others = ends.filter(|(other, port)| has(*other, *neighbor, port));
-            let session = others.find_map(|(other, _)| session(devices, (id, own), *other));
+            let session = others.find_map(|(other, _)| session(devices, duties, (id, own), *other));
             if !session.is_some_and(|session| session.underlay && session.evpn) {
                 let other = owners.get_or_init(owned).get(neighbor).copied();
                 let said_at = lines.remote.ats().collect();
@@ -90,6 +121,7 @@ pub(crate) fn islands(devices: &[Device], judges_cables: &[bool], cables: &Cable
 /// each of them names the other with the right AS.
 fn session(
     devices: &[Device],
+    duties: &[Duty],
     (id, own): (DeviceId, Ipv4Addr),
     other: DeviceId,
 ) -> Option<Session> {
@@ -101,7 +133,8 @@ fn session(
     (expects(there, theirs) && expects(here, ours)).then(|| Session {
         devices: (id, other),
         underlay: !there.underlay.is_empty() && !here.underlay.is_empty(),
-        evpn: !there.evpn.is_empty() && !here.evpn.is_empty(),
+        evpn: duties[id.index()].carries(ours, there)
+            && duties[other.index()].carries(theirs, here),
     })
 }
 

@@ -269,6 +269,7 @@ impl Verifier {
                 self.walk_into(here, judgement);
             }
             self.judge_rules(device, &lines.contracts, judgement);
+            self.judge_switched(device, vrf, lines, judgement);
         } else {
             if let Some(permits) = facts.table.permits.get(vrf) {
                 self.judge_rules(device, permits, judgement);
@@ -401,6 +402,7 @@ impl Verifier {
             }
         }
         self.judge_segments(target, importers, exporters, judgement);
+        self.judge_leaks(target, judgement);
     }
 
     /// The tenants in these VRFs, each with one VRF it has for itself. A VRF that two tenants

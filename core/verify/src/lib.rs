@@ -20,6 +20,7 @@ mod mark;
 mod meeting;
 mod missing;
 mod promise;
+mod switch;
 mod tree;
 mod verifier;
 mod vouched;

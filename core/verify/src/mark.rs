@@ -6,6 +6,7 @@ use model::{DeviceId, Port, VrfName};
 use read::{Bridge, Fact, Scope};
 use wire::Tag;
 
+use crate::device::Vrf;
 use crate::index::{Domain, DomainKey};
 use crate::verifier::{JobId, Spotted, Verifier};
 
@@ -53,7 +54,11 @@ impl Verifier {
                 self.dirty.fabric = true;
                 self.dirty.places.insert(Spotted::Device(device));
             }
-            Fact::UnderlayWith(_) | Fact::EvpnWith(_) => self.dirty.fabric = true,
+            Fact::UnderlayWith(_)
+            | Fact::EvpnWith(_)
+            | Fact::TellsTargets(_)
+            | Fact::KeepsNextHop(_)
+            | Fact::RetainsRoutes => self.dirty.fabric = true,
             Fact::Announces(_)
             | Fact::AdvertisesEvpn
             | Fact::Vtep(_)
@@ -90,13 +95,24 @@ impl Verifier {
             | Fact::Learns(vni)
             | Fact::TableSpace { vni, .. } => self.mark_vni(device, *vni),
             Fact::VrfVni { vrf, vni }
+            | Fact::VrfUp { vrf, vni }
             | Fact::RoutedTunnel { vrf, vni }
             | Fact::Reaches { vrf, vni, .. } => {
                 self.dirty.places.insert(Spotted::Vni(*vni));
                 self.dirty.vrfs.insert((device, vrf.clone()));
             }
+            // What one VRF gives, others of the switch may take.
+            Fact::LeaksOut { vrf, target } | Fact::LeaksIn { vrf, target } => {
+                let vrfs = self.world.devices[device.index()].vrfs.iter();
+                let takes = |(_, lines): &(_, &Vrf)| lines.leaks_in.values().any(|t| t == target);
+                let takers = vrfs.filter(takes).map(|(taker, _)| (device, taker.clone()));
+                self.dirty.vrfs.extend(takers);
+                self.dirty.places.insert(Spotted::Target(*target));
+                self.dirty.vrfs.insert((device, vrf.clone()));
+            }
             Fact::DeniesByDefault(vrf)
             | Fact::Contract { vrf, .. }
+            | Fact::AnswersOpenly { vrf, .. }
             | Fact::TablePermit { space: vrf, .. } => {
                 self.dirty.vrfs.insert((device, vrf.clone()));
             }
@@ -125,8 +141,11 @@ impl Verifier {
             | Fact::Queue { vrf, .. } => {
                 self.dirty.places.insert(Spotted::Vrf(device, vrf.clone()));
             }
-            Fact::Down(port) | Fact::Unfiltered(port) | Fact::ShortFrames { port, .. } => {
-                self.dirty.fabric |= !matches!(fact, Fact::ShortFrames { .. });
+            Fact::ShortFrames { port, .. } | Fact::LongFrames { port, .. } => {
+                self.dirty.places.insert(Spotted::Port(device, *port));
+            }
+            Fact::Down(port) | Fact::Unfiltered(port) => {
+                self.dirty.fabric = true;
                 self.dirty.places.extend([Spotted::Port(device, *port), Spotted::Device(device)]);
                 self.mark_port(device, *port);
             }
@@ -167,6 +186,11 @@ impl Verifier {
     pub(crate) fn mark_targets(&mut self, device: DeviceId, scope: &Scope) {
         if let Some(targets) = self.world.devices[device.index()].scopes.get(scope) {
             let touched = targets.imports.values().chain(targets.exports.values());
+            self.dirty.places.extend(touched.copied().map(Spotted::Target));
+        }
+        let Scope::Vrf(vrf) = scope else { return };
+        if let Some(lines) = self.world.devices[device.index()].vrfs.get(vrf) {
+            let touched = lines.leaks_in.values().chain(lines.leaks_out.values());
             self.dirty.places.extend(touched.copied().map(Spotted::Target));
         }
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
 use model::numbering::tunnel_name;
-use model::{DeviceId, Dialect, Port};
+use model::{DeviceId, Dialect, Port, VrfName};
 use read::Scope;
 use wire::Vni;
 
@@ -219,6 +219,7 @@ impl Lacking<'_> {
                 },
             );
         }
+        self.lines.extend(verifier.lacking_of_switch(device, neighbor));
         for (family, is_missing) in [
             ("ipv4 unicast", lines.is_none_or(|lines| lines.underlay.is_empty())),
             ("l2vpn evpn", lines.is_none_or(|lines| lines.evpn.is_empty())),
@@ -332,6 +333,12 @@ impl Lacking<'_> {
         if is_one && a.device == b.device {
             return;
         }
+        if a.device == b.device && self.verifier.world.is_switch(a.device) {
+            self.leaks((a, ours), (b, theirs));
+            return self.leaks((b, theirs), (a, ours));
+        }
+        self.down(a, ours);
+        self.down(b, theirs);
         for (from, to) in [(a, b), (b, a)] {
             self.announcement(from);
             if !is_one && !self.verifier.world.is_switch(from.device) {
@@ -341,6 +348,33 @@ impl Lacking<'_> {
         if is_one || self.verifier.world.is_switch(a.device) {
             self.targets((a, Scope::Vrf(ours.clone())), (b, Scope::Vrf(theirs.clone())));
         }
+    }
+
+    /// A VRF of a switch is carried by its VNI.
+    fn down(&mut self, spot: Spot<'_>, vrf: &VrfName) {
+        let Some(lines) = spot.facts.vrfs.get(vrf) else { return };
+        if let Some(vni) = lines.vni.first()
+            && self.verifier.world.is_switch(spot.device)
+            && !lines.up.values().any(|up| up == vni)
+        {
+            self.line(spot.device, Dialect::Nxos, format!("vni {vni} l3"));
+        }
+    }
+
+    /// VRFs of one switch take each other's routes by targets without `evpn`.
+    fn leaks(&mut self, (from, ours): (Spot<'_>, &VrfName), (to, theirs): (Spot<'_>, &VrfName)) {
+        if from.facts.leaks(ours, theirs).is_some() {
+            return;
+        }
+        let exported = to.facts.scopes.get(&Scope::Vrf(theirs.clone()));
+        let exported = exported.and_then(|targets| targets.exports.first().copied());
+        let given = to.facts.vrfs.get(theirs).and_then(|lines| lines.leaks_out.first().copied());
+        let Some(target) = given.or(exported) else { return };
+        if given.is_none() {
+            let text = format!("route-target export {target}");
+            self.line(to.device, Dialect::Nxos, text);
+        }
+        self.line(from.device, Dialect::Nxos, format!("route-target import {target}"));
     }
 
     /// A VRF of Linux reaches another tenant's addresses by a line of its own.

@@ -312,8 +312,8 @@ impl Verifier {
     }
 
     fn settle_islands(&mut self) {
-        let World { devices, judges_cables, cables, underlay, evpn, .. } = &self.world;
-        let new = islands(devices, judges_cables, cables);
+        let World { devices, judges_cables, duties, cables, underlay, evpn, .. } = &self.world;
+        let new = islands(devices, judges_cables, duties, cables);
         for (old, new) in [(underlay, &new.underlay), (evpn, &new.evpn)] {
             let changed = old.iter().zip(new).zip(0..).filter(|((old, new), _)| old != new);
             self.dirty.devices.extend(changed.map(|(_, position)| DeviceId(position)));

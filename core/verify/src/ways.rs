@@ -60,7 +60,7 @@ impl World {
         let ends: Vec<(Ipv4Addr, Vni)> = reaches.map(|(vtep, vni, _)| (vtep, vni)).collect();
         let (ours, theirs) = (from.facts.vrfs.get(vrf(from)?)?, to.facts.vrfs.get(vrf(to)?)?);
         let own = *ours.tunnels.values().find(|vni| from.facts.sends(**vni))?;
-        let landings = if self.is_switch(to.device) { &theirs.vni } else { &theirs.tunnels };
+        let landings = if self.is_switch(to.device) { &theirs.up } else { &theirs.tunnels };
         let mut landings = landings.values().filter(|vni| to.facts.ends(**vni));
         let (vtep, landing) = landings.find_map(|vni| {
             let end = (to.facts.tunnel_from(*vni)?, *vni);
@@ -139,24 +139,22 @@ impl World {
         self.is_switch(to.device) || (is_connected() && !is_led_away())
     }
 
-    /// Whether a VRF of a device knows the routes of another one of the same device. On Linux each
-    /// is a world of its own.
+    /// Whether a VRF of a device knows the routes of another one of the same device: on a switch by
+    /// targets without `evpn`. On Linux each is a world of its own.
     fn knows_locally(&self, from: Spot<'_>, to: Spot<'_>) -> bool {
         let (Some(ours), Some(theirs)) = (vrf(from), vrf(to)) else {
             return false;
         };
-        ours == theirs
-            || (self.is_switch(from.device)
-                && joined(from, &Scope::Vrf(ours.clone()), to, &Scope::Vrf(theirs.clone()))
-                    .is_some())
+        ours == theirs || (self.is_switch(from.device) && from.facts.leaks(ours, theirs).is_some())
     }
 
-    /// The VNI of a VRF's routed traffic. On Linux, routing and tunnel device must agree about it.
+    /// The VNI of a VRF's routed traffic. On Linux, routing and tunnel device must agree about it;
+    /// on a switch it must be up.
     fn vrf_vni(&self, spot: Spot<'_>, vrf: &VrfName) -> Option<Vni> {
         let lines = spot.facts.vrfs.get(vrf)?;
         let vni = lines.vni.first()?;
-        let agreed = self.is_switch(spot.device) || lines.tunnels.values().any(|held| held == vni);
-        agreed.then_some(*vni)
+        let carrying = if self.is_switch(spot.device) { &lines.up } else { &lines.tunnels };
+        carrying.values().any(|held| held == vni).then_some(*vni)
     }
 
     /// P6: whether EVPN routes of the receiver's device come to the sender's.

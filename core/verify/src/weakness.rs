@@ -32,6 +32,14 @@ pub enum Weakness {
     Unfiltered(Port),
     /// The fabric's longest frames do not fit through the port.
     ShortFrames { port: Port, mtu: u32 },
+    /// Frames that the port takes do not fit into the fabric's tunnels.
+    LongFrames { port: Port, mtu: u32 },
+    /// The VRF has a VNI that the switch does not carry.
+    DownVni(VrfName),
+    /// A contract lets who answers begin to speak.
+    OpenAnswers { client: Tag, provider: Tag, service: Service },
+    /// A port has an address of the fabric, and the fleet has no cable there.
+    StrangeCable(Port),
     /// Nothing is known about this artifact of the device.
     Silent(Dialect),
     /// The device chooses its route targets itself, so any AS can inject.
@@ -129,7 +137,10 @@ impl Weakness {
             Self::Stray { what: Stray::Address, .. } => Code::StrayAddress,
             Self::Down(_) => Code::PortDown,
             Self::Unfiltered(_) => Code::UnfilteredPort,
-            Self::ShortFrames { .. } => Code::WrongMtu,
+            Self::ShortFrames { .. } | Self::LongFrames { .. } => Code::WrongMtu,
+            Self::DownVni(_) => Code::DownVni,
+            Self::OpenAnswers { .. } => Code::OpenAnswers,
+            Self::StrangeCable(_) => Code::StrangeCable,
             Self::Silent(_) => Code::Silent,
             Self::AutomaticTarget(_) => Code::AutomaticTarget,
             Self::NoDistinguisher(_) => Code::NoDistinguisher,
@@ -194,9 +205,10 @@ impl Weakness {
             Self::StrangeReach { vrf, vni, .. } | Self::DeadReach { vrf, vni } => {
                 format!("VRF {vrf}, VNI {vni}")
             }
-            Self::SharedVrf { vrf, .. } | Self::OpenVrf(vrf) | Self::NoVni(vrf) => {
-                format!("VRF {vrf}")
-            }
+            Self::SharedVrf { vrf, .. }
+            | Self::OpenVrf(vrf)
+            | Self::NoVni(vrf)
+            | Self::DownVni(vrf) => format!("VRF {vrf}"),
             Self::SharedAddress { vrf, address, .. } => format!("{address} in VRF {vrf}"),
             Self::SharedBridge { bridge, .. } | Self::Unrouted(bridge) => {
                 format!("bridge domain {bridge}")
@@ -211,13 +223,16 @@ impl Weakness {
                 format!("{first} to {last} with tag {tag} behind {vtep}")
             }
             Self::SharedTag { tag, .. } => format!("tag {tag}"),
-            Self::LooseRule { client, provider, service } => {
+            Self::LooseRule { client, provider, service }
+            | Self::OpenAnswers { client, provider, service } => {
                 format!("rule for tag {client} to ask tag {provider} at {service}")
             }
             Self::OpenProgram => "packet program".into(),
             Self::Down(port)
             | Self::Unfiltered(port)
             | Self::ShortFrames { port, .. }
+            | Self::LongFrames { port, .. }
+            | Self::StrangeCable(port)
             | Self::Unguarded(port)
             | Self::Unowned { port, .. }
             | Self::UnownedEntry(port)
@@ -272,6 +287,21 @@ impl Weakness {
             }
             Self::ShortFrames { port, mtu } => {
                 format!("{port} takes frames of {mtu} bytes, and the fabric's are longer")
+            }
+            Self::LongFrames { port, mtu } => {
+                format!(
+                    "{port} takes frames of {mtu} bytes, which fit into no tunnel of the fabric"
+                )
+            }
+            Self::DownVni(vrf) => {
+                format!("the VNI of VRF {vrf} is down: nothing is routed between leaves in it")
+            }
+            Self::OpenAnswers { client, provider, service } => format!(
+                "group {provider} may open connections to every port of group {client} from \
+                 {service}"
+            ),
+            Self::StrangeCable(port) => {
+                format!("{port} is routed as a cable of the fabric, and the fleet has none there")
             }
             Self::Silent(dialect) => format!("nothing is known of its {dialect}"),
             Self::AutomaticTarget(scope) => {

@@ -11,7 +11,7 @@ use wire::{Mac, Tag, Vni};
 
 use crate::device::{At, Device, Entry, Lines, Peers, PortLines, PortState, Rule};
 use crate::finding::{Talk, Way};
-use crate::islands::Cables;
+use crate::islands::{Cables, Duty};
 
 /// What all devices say, and which of them can exchange routes.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct World {
     macs: Vec<BTreeMap<Port, Mac>>,
     /// By device: whether a packet program judges what comes by its cables.
     pub(crate) judges_cables: Vec<bool>,
+    /// By device: what it has to be told before its sessions carry EVPN routes.
+    pub(crate) duties: Vec<Duty>,
     /// By device: what its cables lead to.
     pub(crate) cables: Cables,
     /// By device: those that know each other's tunnel addresses have the same.
@@ -77,12 +79,17 @@ impl World {
             macs[device.index()].insert(port, mac);
         }
         let mut judges_cables = vec![false; count];
+        let mut duties = vec![Duty::Free; count];
         for device in fleet.devices() {
             judges_cables[device.index()] = fleet.judges_cables(device);
+            if fleet.network_dialects(device).contains(&Dialect::Nxos) {
+                let passes_on = fleet.passes_on(device);
+                duties[device.index()] = if passes_on { Duty::PassesOn } else { Duty::Tells };
+            }
         }
         let (underlay, evpn) = (alone.clone(), alone);
         let devices = vec![Device::default(); count];
-        Self { fleet, devices, macs, judges_cables, cables, underlay, evpn }
+        Self { fleet, devices, macs, judges_cables, duties, cables, underlay, evpn }
     }
 
     /// Whether this may be the Ethernet address of what is behind this port.
@@ -97,7 +104,12 @@ impl World {
 
     /// Whether the device judges by security groups; otherwise a packet program does.
     pub(crate) fn is_switch(&self, device: DeviceId) -> bool {
-        self.fleet.network_dialects(device).contains(&Dialect::Nxos)
+        self.duties[device.index()] != Duty::Free
+    }
+
+    /// Whether tunnels of others depend on the routes that this switch passes on.
+    pub(crate) fn passes_on(&self, device: DeviceId) -> bool {
+        self.duties[device.index()] == Duty::PassesOn
     }
 
     /// A line about a port with another Ethernet address than that of the interface behind it.

@@ -10,7 +10,7 @@ use model::{Artifact, DeviceId, Dialect, Fleet, Port, Timestamp};
 use observe::{Held, Holds, Unreachable};
 use wire::Mac;
 
-use crate::machine::Machine;
+use crate::machine::{Machine, Place};
 use crate::routes::{Cables, Routes};
 use crate::steps;
 
@@ -39,8 +39,8 @@ struct Device {
     before: Option<Before>,
     /// Ports that came with what it holds and wait for its start.
     shut: BTreeSet<Port>,
-    /// Whether the packet program judges what comes by its cables.
-    judges_cables: bool,
+    /// What the fleet's cables make of it.
+    place: Place,
     /// What the texts make of the device; empty after each change of one.
     machine: OnceLock<Machine>,
 }
@@ -162,10 +162,16 @@ impl Fabric {
         Some(Timestamp(self.now.0.saturating_add(ms)))
     }
 
+    fn place(&self, device: DeviceId) -> Place {
+        let (judges_cables, passes_on) =
+            (self.fleet.judges_cables(device), self.fleet.passes_on(device));
+        Place { judges_cables, passes_on }
+    }
+
     fn put(&mut self, device: DeviceId, dialect: Dialect, held: Held) {
-        let judges_cables = self.fleet.judges_cables(device);
+        let place = self.place(device);
         let device = self.devices.entry(device).or_default();
-        device.judges_cables = judges_cables;
+        device.place = place;
         device.held.insert(dialect, held);
         device.machine = OnceLock::new();
         self.routes = OnceLock::new();
@@ -175,7 +181,7 @@ impl Fabric {
     fn take(&mut self, order: &Order, terms: &HoldTerms) -> Result<Outcome, Unreachable> {
         let device = order.device();
         self.reach(device)?;
-        let lease_until = self.lease_until();
+        let (lease_until, place) = (self.lease_until(), self.place(device));
         let own = self.devices.entry(device).or_default();
         let refusal = own
             .standing
@@ -206,7 +212,7 @@ impl Fabric {
         let changed: Vec<Dialect> = dialects.into_iter().filter(differs).collect();
         own.held = texts;
         if !changed.is_empty() || was_closed {
-            own.judges_cables = self.fleet.judges_cables(device);
+            own.place = place;
             own.shut.clear();
             own.machine = OnceLock::new();
             self.routes = OnceLock::new();
@@ -274,7 +280,7 @@ impl Device {
         let texts = self.held.iter();
         let texts = texts.map(|(&dialect, held)| (dialect, held.text.as_str()));
         self.machine.get_or_init(|| {
-            let mut machine = Machine::boot(texts, self.judges_cables);
+            let mut machine = Machine::boot(texts, self.place);
             let closed = self.standing.as_ref().is_some_and(|own| own.gate != Gate::Open);
             machine.ports.retain(|port, _| !closed && !self.shut.contains(port));
             machine

@@ -40,6 +40,8 @@ pub(crate) struct Speaker {
     pub(crate) neighbors: BTreeMap<Ipv4Addr, Neighbor>,
     pub(crate) announces: BTreeSet<Ipv4Addr>,
     pub(crate) advertises_evpn: bool,
+    /// Routes that nothing here imports are kept. FRR keeps them by itself.
+    pub(crate) retains: bool,
 }
 
 /// What is expected of a neighbour, and what is carried to it.
@@ -48,6 +50,12 @@ pub(crate) struct Neighbor {
     pub(crate) remote: Option<Asn>,
     pub(crate) underlay: bool,
     pub(crate) evpn: bool,
+    /// Routes go there with their targets. FRR sends them by itself.
+    pub(crate) told_targets: bool,
+    /// Routes go there with the next hop they came with. FRR leaves it by itself.
+    pub(crate) told_next_hops: bool,
+    /// It is a client of this reflector.
+    pub(crate) is_reflected: bool,
 }
 
 /// A bridge domain.
@@ -67,6 +75,8 @@ pub(crate) struct Vrf {
     /// The tunnels that end in it.
     pub(crate) tunnels: BTreeMap<Vni, Tunnel>,
     pub(crate) targets: Targets,
+    /// What it takes from other VRFs of a switch, and gives to them.
+    pub(crate) leaks: Targets,
     /// Routes that somebody set by hand; they come before what was learnt.
     pub(crate) reaches: Vec<Reach>,
 }
@@ -111,13 +121,31 @@ pub(crate) struct Binding {
     pub(crate) domain: SmolStr,
 }
 
+/// What the fleet's cables make of a device.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Place {
+    /// Whether a packet program judges what comes by its cables.
+    pub(crate) judges_cables: bool,
+    /// Whether tunnels of others depend on the routes that it passes on.
+    pub(crate) passes_on: bool,
+}
+
+impl Speaker {
+    /// A switch tells a neighbour of routes only with their targets; and where others depend on
+    /// it, what it does not keep and tell with the next hop it came with helps nobody.
+    fn carry(&mut self, is_switch: bool, passes_on: bool) {
+        let retains = self.retains;
+        for neighbor in self.neighbors.values_mut().filter(|_| is_switch) {
+            let passes = !passes_on || (retains && neighbor.told_next_hops);
+            neighbor.evpn &= neighbor.told_targets && passes;
+        }
+    }
+}
+
 impl Machine {
-    /// The device that these texts make. A cable without the packet program is down where the
+    /// The device that these texts make, where the fleet has it. A cable without the packet program is down where the
     /// program judges what comes by cables.
-    pub(crate) fn boot<'a>(
-        texts: impl Iterator<Item = (Dialect, &'a str)>,
-        judges_cables: bool,
-    ) -> Self {
+    pub(crate) fn boot<'a>(texts: impl Iterator<Item = (Dialect, &'a str)>, fleet: Place) -> Self {
         let mut machine = Self::default();
         for (dialect, text) in texts {
             match dialect {
@@ -134,7 +162,8 @@ impl Machine {
             machine.domains.entry(domain).or_default();
         }
         machine.forget_strange_addresses();
-        if judges_cables {
+        machine.speaker.carry(matches!(machine.policy, Policy::Groups(_)), fleet.passes_on);
+        if fleet.judges_cables {
             let uplinks = &machine.uplinks;
             machine.speaker.cables.retain(|_, port| uplinks.contains(port));
         }

@@ -122,6 +122,7 @@ impl Fabric {
             protocol,
             source_port,
             destination_port,
+            opens: false,
         };
         let mut talks = vec![(talk(Protocol::Tcp, unnamed, unnamed), Meaning::Any)];
         for service in services {

@@ -62,6 +62,8 @@ pub(crate) struct Rule {
     pub(crate) service: Service,
     /// Whether the provider may answer.
     pub(crate) answered: bool,
+    /// Whether it may also open connections from the service's port.
+    pub(crate) answers_open: bool,
 }
 
 /// Who the device takes the sender of a frame for.
@@ -314,6 +316,6 @@ fn allowed(rules: &[Rule], place: &SmolStr, (from, to): (Tag, Tag), talk: SentPa
     rules.iter().filter(|rule| rule.place == *place).any(|rule| {
         let asks = (from, to) == (rule.client, rule.provider) && talk.asks(rule.service);
         let answers = (from, to) == (rule.provider, rule.client) && talk.answers(rule.service);
-        asks || (answers && rule.answered)
+        asks || (answers && rule.answered && (rule.answers_open || !talk.opens))
     })
 }

@@ -67,6 +67,8 @@ fn permit(words: &[&str], program: &mut Program) -> Option<()> {
         provider: provider.parse().ok()?,
         service: Service { protocol: protocol.parse().ok()?, port: port.parse().ok()? },
         answered: true,
+        // The packet program knows packets and no connections.
+        answers_open: true,
     });
     Some(())
 }

@@ -40,6 +40,8 @@ pub struct SentPacket {
     pub source_port: u16,
     /// The receiver's port.
     pub destination_port: u16,
+    /// Whether it begins a connection; only TCP knows.
+    pub opens: bool,
 }
 
 /// A frame that left the fabric.
@@ -306,15 +308,15 @@ impl Sender<'_> {
         vrfs.map(|(name, _)| name).collect()
     }
 
-    /// A VRF, and those of this device whose routes it imports.
+    /// A VRF, and those of this switch whose routes it takes by targets without `evpn`.
     fn known_to<'a>(&'a self, vrf: &'a SmolStr) -> BTreeSet<&'a SmolStr> {
         let mut known = BTreeSet::from([vrf]);
         if let Some(importer) = self.machine.vrfs.get(vrf)
             && self.machine.follows_exporters()
         {
             let exporters = self.machine.vrfs.iter().filter(|(_, exporter)| {
-                let exports = &exporter.targets.exports;
-                !importer.targets.imports.is_disjoint(exports)
+                let exports = &exporter.leaks.exports;
+                !importer.leaks.imports.is_disjoint(exports)
             });
             known.extend(exporters.map(|(name, _)| name));
         }

@@ -21,7 +21,7 @@ pub(super) enum Block<'a> {
     /// `interface nve1`
     Nve,
     /// `member vni 101001`
-    NveMember,
+    NveMember(Vni),
     /// `interface Vlan100`, the routed interface of a VLAN
     Svi(&'a str),
     /// `interface Ethernet1/5`
@@ -32,11 +32,19 @@ pub(super) enum Block<'a> {
     BgpEvpn,
     Neighbor(Ipv4Addr),
     NeighborIpv4,
-    NeighborEvpn,
-    BgpVrf,
-    BgpVrfIpv4,
+    NeighborEvpn(Ipv4Addr),
+    BgpVrf(&'a str),
+    BgpVrfIpv4(&'a str),
     /// `route-map UNCHANGED permit 10`, the only route map there is
     Unchanged,
+    /// `interface mgmt0`, the port for people
+    Mgmt,
+    /// `vrf context management`, where that port is
+    Management,
+    /// `vdc leaf-1 id 1`, the only device there is
+    Vdc,
+    /// `line vty`
+    Terminal,
     /// `vrf context t17`
     Vrf(&'a str),
     VrfIpv4(&'a str),
@@ -79,12 +87,18 @@ impl<'a> Reader<'a> {
             Block::Vlan(vlan) => self.vlan(line, words, vlan),
             Block::Loopback(name) => self.loopback(line, words, name),
             Block::Nve => self.nve(line, words),
+            Block::Mgmt => self.mgmt(words),
+            Block::NveMember(vni) => self.nve_member(words, vni),
             Block::Svi(vlan) => self.svi(line, words, vlan),
             Block::Port(port) => self.port(line, words, port),
-            Block::Bgp => self.bgp(words),
+            Block::Bgp => self.bgp(line, words),
             Block::BgpIpv4 => self.bgp_ipv4(line, words),
+            Block::BgpEvpn => self.bgp_evpn(line, words),
             Block::Neighbor(address) => self.neighbor(line, words, address),
-            Block::BgpVrf => bgp_vrf(words),
+            Block::NeighborEvpn(address) => self.neighbor_evpn(line, words, address),
+            Block::BgpVrf(vrf) => self.bgp_vrf(line, words, vrf),
+            Block::BgpVrfIpv4(vrf) => self.bgp_vrf_ipv4(words, vrf),
+            Block::Unchanged => self.unchanged(words),
             Block::Vrf(name) => self.vrf(line, words, name),
             Block::VrfIpv4(name) => self.vrf_ipv4(line, words, name),
             Block::Evpn => evpn(words),
@@ -94,19 +108,17 @@ impl<'a> Reader<'a> {
             Block::Policy(name) => self.policy(words, name),
             Block::PolicyClass { policy, class } => self.policy_class(words, policy, class),
             // These have nothing but lines that are ignored.
-            Block::NveMember
-            | Block::BgpEvpn
+            Block::Management
+            | Block::Vdc
+            | Block::Terminal
             | Block::NeighborIpv4
-            | Block::NeighborEvpn
-            | Block::BgpVrfIpv4
-            | Block::Unchanged
             | Block::Closed(_) => Ok(None),
         }
     }
 
     fn top(&mut self, line: Line<'a>, words: &[&'a str]) -> Below<'a> {
         match *words {
-            ["interface", name] => interface(name),
+            ["interface", name] => self.interface(line, name),
             ["ip", "source", "binding", address, mac, "vlan", vlan, "interface", port] => {
                 let bound = Fact::Bound {
                     port: values::port(port)?,
@@ -118,12 +130,16 @@ impl<'a> Reader<'a> {
                 DONE
             }
             ["ip", "dhcp", "snooping"] => {
-                self.claim(line, Fact::KeepsSources);
+                self.late.snooping = Some(line);
                 DONE
             }
             ["ip", "dhcp", "snooping", "vlan", vlan] => {
                 let bridge = values::bridge(vlan)?;
                 self.claim(line, Fact::KeepsSourcesOf(bridge));
+                DONE
+            }
+            ["vlan", list] if list.contains([',', '-']) => {
+                values::vlans(list)?;
                 DONE
             }
             ["vlan", vlan] => {
@@ -132,7 +148,10 @@ impl<'a> Reader<'a> {
             }
             ["evpn"] => opens(Block::Evpn),
             ["security-group", tag, "name", _] => opens(Block::Group(values::group(tag)?)),
+            ["vrf", "context", "management"] => opens(Block::Management),
             ["vrf", "context", name] => opens(Block::Vrf(name)),
+            ["vdc", _, "id", "1"] => opens(Block::Vdc),
+            ["line", "console" | "vty"] => opens(Block::Terminal),
             ["router", "bgp", asn] => {
                 let asn = values::asn(asn)?;
                 self.claim(line, Fact::LocalAs(asn));
@@ -151,8 +170,29 @@ impl<'a> Reader<'a> {
                 self.late.groups = true;
                 DONE
             }
+            ["feature", "dhcp"] => {
+                self.late.dhcp = true;
+                DONE
+            }
             ["system", "routing", "template-security-groups"] => {
                 self.late.template = Some(line);
+                DONE
+            }
+            ["hardware", "access-list", "tcam", "region", "ipsg", size] => {
+                values::count(size)?;
+                self.late.guard_room = true;
+                DONE
+            }
+            ["system", "default", "switchport"] => {
+                self.late.ports.routed_by_default = false;
+                DONE
+            }
+            ["no", "system", "default", "switchport"] => {
+                self.late.ports.routed_by_default = true;
+                DONE
+            }
+            ["system", "default", "switchport", "shutdown"] => {
+                self.late.ports.shut_by_default = true;
                 DONE
             }
             ["ip" | "ipv6", "route", ..] => self.stray(line),
@@ -164,12 +204,33 @@ impl<'a> Reader<'a> {
         }
     }
 
+    fn interface(&mut self, line: Line<'a>, name: &'a str) -> Below<'a> {
+        if name == "nve1" {
+            return opens(Block::Nve);
+        }
+        if name == "mgmt0" {
+            self.late.mgmt.get_or_insert((line, false));
+            return opens(Block::Mgmt);
+        }
+        if let Some(vlan) = name.strip_prefix("Vlan") {
+            values::bridge(vlan)?;
+            self.late.gateways.opens(vlan, line);
+            return opens(Block::Svi(vlan));
+        }
+        if name.starts_with("loopback") {
+            return opens(Block::Loopback(name));
+        }
+        let why = "an interface is Ethernet1/5, Vlan100, loopback1 or nve1";
+        let port = values::port(name).map_err(|_| why)?;
+        self.late.ports.opens(port, line);
+        opens(Block::Port(port))
+    }
+
     fn vlan(&mut self, line: Line<'a>, words: &[&'a str], vlan: &'a str) -> Below<'a> {
         let ["vn-segment", vni] = *words else {
             return Ok(None);
         };
-        let segment = Fact::SegmentOf { bridge: values::bridge(vlan)?, vni: values::vni(vni)? };
-        self.claim(line, segment);
+        self.late.gateways.segments.push((line, vlan, values::vni(vni)?));
         DONE
     }
 
@@ -187,7 +248,7 @@ impl<'a> Reader<'a> {
         match *words {
             ["member", "vni", vni, ref rest @ ..] => {
                 let below = match *rest {
-                    [] => Block::NveMember,
+                    [] => Block::NveMember(values::vni(vni)?),
                     ["associate-vrf"] => Block::NOTHING_BELOW,
                     _ => return Ok(None),
                 };
@@ -195,6 +256,9 @@ impl<'a> Reader<'a> {
                 self.claim(line, Fact::TunnelEnds(vni));
                 // This dialect's tunnels always carry the group.
                 self.claim(line, Fact::Tagged(vni));
+                if rest.is_empty() {
+                    self.late.members.entry(vni).or_insert((line, false));
+                }
                 opens(below)
             }
             ["host-reachability", "protocol", "bgp"] => {
@@ -205,58 +269,150 @@ impl<'a> Reader<'a> {
                 self.late.source(line, loopback)?;
                 DONE
             }
+            ["no", "shutdown"] => {
+                self.late.tunnels_up = true;
+                DONE
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn mgmt(&mut self, words: &[&'a str]) -> Below<'a> {
+        match *words {
+            ["vrf", "member", "management"] => {
+                self.late.mgmt = self.late.mgmt.map(|(line, _)| (line, true));
+                DONE
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn nve_member(&mut self, words: &[&'a str], vni: Vni) -> Below<'a> {
+        match *words {
+            ["ingress-replication", "protocol", "bgp"] => {
+                self.late.members.entry(vni).and_modify(|(_, floods)| *floods = true);
+                DONE
+            }
             _ => Ok(None),
         }
     }
 
     fn svi(&mut self, line: Line<'a>, words: &[&'a str], vlan: &'a str) -> Below<'a> {
         let bridge = values::bridge(vlan)?;
-        let fact = match *words {
-            ["vrf", "member", vrf] => Fact::RoutedIn { bridge, vrf: values::vrf(vrf) },
+        let own = self.late.gateways.of(vlan);
+        match *words {
+            ["vrf", "member", vrf] => {
+                own.vrf = Some(vrf);
+                self.claim(line, Fact::RoutedIn { bridge, vrf: values::vrf(vrf) });
+            }
             ["ip", "address", prefixed] => {
                 let (address, prefix) = values::prefixed(prefixed)?;
-                Fact::Gateway { bridge, address, prefix }
+                own.addresses.push((line, Fact::Gateway { bridge, address, prefix }));
             }
+            ["ip", "forward"] => own.forwards = true,
+            ["fabric", "forwarding", "mode", "anycast-gateway"] => own.is_anycast = true,
+            ["mtu", bytes] => own.mtu = Some(values::gateway_mtu(bytes)?),
+            ["no", "shutdown"] => own.is_up = true,
+            ["shutdown"] => own.is_shut = true,
             _ => return Ok(None),
-        };
-        self.claim(line, fact);
+        }
         DONE
     }
 
     fn port(&mut self, line: Line<'a>, words: &[&'a str], port: Port) -> Below<'a> {
-        let fact = match *words {
+        let own = self.late.ports.of(port);
+        match *words {
+            ["switchport"] => own.layer(false)?,
+            ["no", "switchport"] => own.layer(true)?,
             ["switchport", "access", "vlan", vlan] => {
-                Fact::Attached { port, bridge: values::bridge(vlan)? }
+                own.access.push((line, values::bridge(vlan)?));
             }
-            ["ip", "verify", "source", "dhcp-snooping-vlan"] => Fact::Guarded(port),
-            ["shutdown"] => Fact::Down(port),
+            ["ip", "verify", "source", "dhcp-snooping-vlan"] => {
+                self.claim(line, Fact::Guarded(port));
+            }
+            ["no", "shutdown"] => own.is_up = true,
+            ["shutdown"] => {
+                own.is_shut = true;
+                self.claim(line, Fact::Down(port));
+            }
+            ["mtu", bytes] => own.mtu(line, values::mtu(bytes)?)?,
             ["ip", "address", prefixed] => {
                 let (address, _) = values::prefixed(prefixed)?;
-                self.late.cable(port, address)?;
-                Fact::CableAddress { port, address }
+                own.address(line, address)?;
             }
             _ => return Ok(None),
-        };
-        self.claim(line, fact);
+        }
         DONE
     }
 
-    fn bgp(&mut self, words: &[&'a str]) -> Below<'a> {
+    fn bgp(&mut self, line: Line<'a>, words: &[&'a str]) -> Below<'a> {
         match *words {
             ["neighbor", address] => opens(Block::Neighbor(values::address(address)?)),
-            ["vrf", _] => opens(Block::BgpVrf),
-            ["address-family", "ipv4", "unicast"] => opens(Block::BgpIpv4),
-            ["address-family", "l2vpn", "evpn"] => opens(Block::BgpEvpn),
+            ["neighbor", neighbor, "remote-as", asn] => {
+                let (address, remote) = (values::address(neighbor)?, values::asn(asn)?);
+                self.claim(line, Fact::Neighbor { address, remote });
+                opens(Block::Neighbor(address))
+            }
+            ["vrf", name] => opens(Block::BgpVrf(name)),
+            ["bestpath", "as-path", "multipath-relax"] => {
+                self.late.ways.is_relaxed = true;
+                DONE
+            }
+            ["address-family", "ipv4", "unicast"] => {
+                self.late.ways.family(None, "ipv4 unicast", line);
+                opens(Block::BgpIpv4)
+            }
+            ["address-family", "l2vpn", "evpn"] => {
+                self.late.ways.family(None, "l2vpn evpn", line);
+                opens(Block::BgpEvpn)
+            }
             _ => Ok(None),
         }
     }
 
     fn bgp_ipv4(&mut self, line: Line<'a>, words: &[&'a str]) -> Below<'a> {
-        let ["network", host] = *words else {
-            return Ok(None);
-        };
-        let host = values::host(host)?;
-        self.claim(line, Fact::Announces(host));
+        match *words {
+            ["network", host] => {
+                let host = values::host(host)?;
+                self.claim(line, Fact::Announces(host));
+                DONE
+            }
+            ["maximum-paths", ways] => self.ways(None, "ipv4 unicast", ways),
+            _ => Ok(None),
+        }
+    }
+
+    fn bgp_evpn(&mut self, line: Line<'a>, words: &[&'a str]) -> Below<'a> {
+        match *words {
+            ["retain", "route-target", "all"] => {
+                self.claim(line, Fact::RetainsRoutes);
+                DONE
+            }
+            ["maximum-paths", ways] => self.ways(None, "l2vpn evpn", ways),
+            _ => Ok(None),
+        }
+    }
+
+    fn bgp_vrf(&mut self, line: Line<'a>, words: &[&'a str], vrf: &'a str) -> Below<'a> {
+        match *words {
+            ["address-family", "ipv4", "unicast"] => {
+                self.late.ways.family(Some(vrf), "ipv4 unicast", line);
+                opens(Block::BgpVrfIpv4(vrf))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn bgp_vrf_ipv4(&mut self, words: &[&'a str], vrf: &'a str) -> Below<'a> {
+        match *words {
+            ["maximum-paths", ways] => self.ways(Some(vrf), "ipv4 unicast", ways),
+            _ => Ok(None),
+        }
+    }
+
+    /// Over how many ways an address family spreads what it sends.
+    fn ways(&mut self, vrf: Option<&'a str>, family: &'static str, ways: &str) -> Below<'a> {
+        self.late.ways.spread(vrf, family, values::ways(ways)?);
         DONE
     }
 
@@ -272,8 +428,40 @@ impl<'a> Reader<'a> {
                 opens(Block::NeighborIpv4)
             }
             ["address-family", "l2vpn", "evpn"] => {
+                self.late.sessions.opens(address, line);
                 self.claim(line, Fact::EvpnWith(address));
-                opens(Block::NeighborEvpn)
+                opens(Block::NeighborEvpn(address))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn neighbor_evpn(&mut self, line: Line<'a>, words: &[&'a str], address: Ipv4Addr) -> Below<'a> {
+        match *words {
+            ["send-community", "extended" | "both"] => {
+                self.late.sessions.tells(address);
+                self.claim(line, Fact::TellsTargets(address));
+                DONE
+            }
+            ["route-map", "UNCHANGED", "out"] => {
+                self.late.sessions.unchanged.push((line, address));
+                DONE
+            }
+            // A reflector keeps what none of its own VRFs imports, and leaves next hops alone.
+            ["route-reflector-client"] => {
+                self.claim(line, Fact::RetainsRoutes);
+                self.claim(line, Fact::KeepsNextHop(address));
+                DONE
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn unchanged(&mut self, words: &[&'a str]) -> Below<'a> {
+        match *words {
+            ["set", "ip", "next-hop", "unchanged"] => {
+                self.late.sessions.is_unchanged_defined = true;
+                DONE
             }
             _ => Ok(None),
         }
@@ -283,7 +471,16 @@ impl<'a> Reader<'a> {
         let vrf = values::vrf(name);
         let fact = match *words {
             ["address-family", "ipv4", "unicast"] => return opens(Block::VrfIpv4(name)),
-            ["vni", vni] => Fact::VrfVni { vrf, vni: values::vni(vni)? },
+            ["vni", vni] => {
+                let vni = values::vni(vni)?;
+                self.late.gateways.vnis.push((line, name, vni));
+                Fact::VrfVni { vrf, vni }
+            }
+            ["vni", vni, "l3"] => {
+                let vni = values::vni(vni)?;
+                self.claim(line, Fact::VrfUp { vrf: vrf.clone(), vni });
+                Fact::VrfVni { vrf, vni }
+            }
             ["ip" | "ipv6", "route", ..] => return self.stray(line),
             ["rd", rd] => distinguisher(Scope::Vrf(vrf), rd)?,
             // With any other tag the unclassified would be members of that group.
@@ -305,8 +502,24 @@ impl<'a> Reader<'a> {
         match *words {
             ["route-target", way, "auto"] => self.targets(line, scope(), way, "auto"),
             ["route-target", way, target, "evpn"] => self.targets(line, scope(), way, target),
+            ["route-target", way, target] => self.leaks(line, name, way, target),
             _ => Ok(None),
         }
+    }
+
+    /// `import`, `export` or `both` of a target without `evpn`: between VRFs of this switch.
+    fn leaks(&mut self, line: Line<'a>, name: &str, way: &str, target: &str) -> Below<'a> {
+        let (target, vrf) = (values::target(target)?, || values::vrf(name));
+        if !matches!(way, "import" | "export" | "both") {
+            return Ok(None);
+        }
+        if way != "export" {
+            self.claim(line, Fact::LeaksIn { vrf: vrf(), target });
+        }
+        if way != "import" {
+            self.claim(line, Fact::LeaksOut { vrf: vrf(), target });
+        }
+        DONE
     }
 
     fn segment(&mut self, line: Line<'a>, words: &[&'a str], vni: Vni) -> Below<'a> {
@@ -361,11 +574,14 @@ impl<'a> Reader<'a> {
     }
 
     fn class(&mut self, words: &[&'a str], name: &'a str) -> Below<'a> {
-        let ["match", "ipv4", protocol, "dport", port] = *words else {
-            return Ok(None);
+        let (service, is_stateful) = match *words {
+            ["match", "ipv4", protocol, "dport", port] => (values::service(protocol, port)?, false),
+            ["match", "ipv4", "tcp", "stateful", "dport", port] => {
+                (values::service("tcp", port)?, true)
+            }
+            _ => return Ok(None),
         };
-        let service = values::service(protocol, port)?;
-        self.late.policies.matches(name, service);
+        self.late.policies.matches(name, service, is_stateful);
         DONE
     }
 
@@ -383,30 +599,6 @@ impl<'a> Reader<'a> {
         };
         self.late.policies.permits(policy, class);
         DONE
-    }
-}
-
-fn interface(name: &str) -> Below<'_> {
-    if name == "nve1" {
-        return opens(Block::Nve);
-    }
-    if let Some(vlan) = name.strip_prefix("Vlan") {
-        values::bridge(vlan)?;
-        return opens(Block::Svi(vlan));
-    }
-    if name.starts_with("loopback") {
-        return opens(Block::Loopback(name));
-    }
-    match values::port(name) {
-        Ok(port) => opens(Block::Port(port)),
-        Err(_) => Err("an interface is Ethernet1/5, Vlan100, loopback1 or nve1"),
-    }
-}
-
-fn bgp_vrf<'a>(words: &[&'a str]) -> Below<'a> {
-    match *words {
-        ["address-family", "ipv4", "unicast"] => opens(Block::BgpVrfIpv4),
-        _ => Ok(None),
     }
 }
 

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use model::{Port, Service};
-use wire::Tag;
+use model::{Protocol, Service};
+use wire::{Tag, Vni};
 
 use super::Reader;
+use super::gateways::Gateways;
+use super::ports::Ports;
+use super::sessions::{Sessions, Ways};
 use super::values::{self, Why};
 use crate::Fact;
 use crate::lines::Line;
@@ -20,12 +23,27 @@ pub(super) struct Late<'a> {
     pub(super) groups: bool,
     /// Where the switch is told to make room for groups; without it none is judged.
     pub(super) template: Option<Line<'a>>,
+    /// Whether `feature dhcp` stands in the text.
+    pub(super) dhcp: bool,
+    /// Whether the switch has room to compare sources.
+    pub(super) guard_room: bool,
+    /// Where bound sources are kept.
+    pub(super) snooping: Option<Line<'a>>,
+    /// Whether nve1 is up.
+    pub(super) tunnels_up: bool,
     /// Where nve1 is told to advertise what it has.
     pub(super) reachability: Option<Line<'a>>,
     /// Where nve1 is told its source, and the loopback it names.
     source: Option<(Line<'a>, &'a str)>,
     loopbacks: BTreeMap<&'a str, Ipv4Addr>,
-    cables: BTreeMap<Port, Ipv4Addr>,
+    /// The port for people, and whether it is in a VRF of its own.
+    pub(super) mgmt: Option<(Line<'a>, bool)>,
+    /// Segments whose tunnels end here, and whether nve1 knows where to flood them.
+    pub(super) members: BTreeMap<Vni, (Line<'a>, bool)>,
+    pub(super) ports: Ports<'a>,
+    pub(super) gateways: Gateways<'a>,
+    pub(super) sessions: Sessions<'a>,
+    pub(super) ways: Ways<'a>,
     pub(super) policies: Policies<'a>,
     contracts: Vec<Contract<'a>>,
 }
@@ -48,14 +66,6 @@ impl<'a> Late<'a> {
         }
     }
 
-    /// A cable's address. A second one would replace the first.
-    pub(super) fn cable(&mut self, port: Port, host: Ipv4Addr) -> Result<(), Why> {
-        match *self.cables.entry(port).or_insert(host) {
-            first if first == host => Ok(()),
-            _ => Err("the port has another address already"),
-        }
-    }
-
     /// The loopback that nve1 sends from.
     pub(super) fn source(&mut self, line: Line<'a>, name: &'a str) -> Result<(), Why> {
         match self.source.get_or_insert((line, name)) {
@@ -71,8 +81,10 @@ impl<'a> Late<'a> {
         vrf: &'a str,
         words: &[&'a str],
     ) -> Result<(), Why> {
-        let ["source", client, "destination", provider, "policy", policy, "bidir"] = *words else {
-            return Err("a contract is `source S destination D policy P bidir`");
+        // A switch prints it without `bidir`, which is what it means then.
+        let words = words.strip_suffix(&["bidir"]).unwrap_or(words);
+        let ["source", client, "destination", provider, "policy", policy] = *words else {
+            return Err("a contract is `source S destination D policy P`, and answers pass");
         };
         self.contracts.push(Contract {
             line,
@@ -92,20 +104,36 @@ impl<'a> Late<'a> {
         if let (true, Some(line)) = (self.groups, self.template) {
             reader.claim(line, Fact::JudgesByGroups);
         }
+        if let (true, true, Some(line)) = (self.dhcp, self.guard_room, self.snooping) {
+            reader.claim(line, Fact::KeepsSources);
+        }
         if let Some((line, loopback)) = self.source {
             match self.loopbacks.get(loopback) {
-                Some(&address) => {
+                Some(&address) if self.tunnels_up => {
                     reader.claim(line, Fact::Vtep(address));
                     reader.claim(line, Fact::Has(address));
                 }
+                Some(_) => reader.lacks(line, "no shutdown", "no tunnel of the switch is up"),
                 None => {
                     reader.unknown(line, "this loopback has no address here");
                 }
             }
         }
+        if let Some((line, false)) = self.mgmt {
+            let why = "the port for people is in the fabric's own routing";
+            reader.lacks(line, "vrf member management", why);
+        }
+        for (line, _) in self.members.values().filter(|(_, floods)| !floods) {
+            let why = "nothing that floods leaves the switch, so that nobody finds anybody";
+            reader.lacks(*line, "ingress-replication protocol bgp", why);
+        }
         for contract in &self.contracts {
             contract.say(&self.policies, reader);
         }
+        self.ports.say(reader);
+        self.gateways.say(reader);
+        self.sessions.say(reader);
+        self.ways.say(reader);
     }
 }
 
@@ -118,14 +146,15 @@ impl Contract<'_> {
                 return;
             }
         };
-        for service in services {
-            let contract = Fact::Contract {
-                vrf: values::vrf(self.vrf),
-                client: self.client,
-                provider: self.provider,
-                service,
-            };
-            reader.claim(self.line, contract);
+        let (vrf, client, provider) = (values::vrf(self.vrf), self.client, self.provider);
+        for (service, is_stateful) in services {
+            let vrf = vrf.clone();
+            // UDP knows no state, so whoever consents to a service over it consents to this.
+            if !is_stateful && service.protocol == Protocol::Tcp {
+                let vrf = vrf.clone();
+                reader.claim(self.line, Fact::AnswersOpenly { vrf, client, provider, service });
+            }
+            reader.claim(self.line, Fact::Contract { vrf, client, provider, service });
         }
     }
 }
@@ -133,8 +162,9 @@ impl Contract<'_> {
 /// The policies of a text, and the classes they name. Both may be told in several places.
 #[derive(Default)]
 pub(super) struct Policies<'a> {
-    /// The services of each class.
-    classes: BTreeMap<&'a str, Vec<Service>>,
+    /// The services of each class, and whether all of its lines about one know a connection from
+    /// a packet.
+    classes: BTreeMap<&'a str, BTreeMap<Service, bool>>,
     /// The classes of each policy, and whether it permits them.
     policies: BTreeMap<&'a str, BTreeMap<&'a str, bool>>,
 }
@@ -146,11 +176,9 @@ impl<'a> Policies<'a> {
     }
 
     /// The class holds this service.
-    pub(super) fn matches(&mut self, class: &'a str, service: Service) {
+    pub(super) fn matches(&mut self, class: &'a str, service: Service, is_stateful: bool) {
         let services = self.classes.entry(class).or_default();
-        if !services.contains(&service) {
-            services.push(service);
-        }
+        *services.entry(service).or_insert(true) &= is_stateful;
     }
 
     /// There is a policy of this name.
@@ -171,12 +199,12 @@ impl<'a> Policies<'a> {
     }
 
     /// The services a policy permits, or why that cannot be said.
-    fn services(&self, policy: &str) -> Result<Vec<Service>, Why> {
+    fn services(&self, policy: &str) -> Result<BTreeMap<Service, bool>, Why> {
         let classes = self.policies.get(policy).ok_or("its policy is not defined here")?;
         if classes.is_empty() {
             return Err("its policy has no class");
         }
-        let mut services = Vec::new();
+        let mut services = BTreeMap::new();
         for (class, permitted) in classes {
             if !permitted {
                 return Err("its policy has a class without `permit`");
@@ -186,11 +214,13 @@ impl<'a> Policies<'a> {
                 Some(matches) if matches.is_empty() => {
                     return Err("its policy has a class that matches nothing");
                 }
-                Some(matches) => services.extend(matches),
+                Some(matches) => {
+                    for (service, is_stateful) in matches {
+                        *services.entry(*service).or_insert(true) &= is_stateful;
+                    }
+                }
             }
         }
-        services.sort();
-        services.dedup();
         Ok(services)
     }
 }

@@ -9,7 +9,7 @@ use wire::Tag;
 use crate::Bridge;
 use crate::values as shared;
 pub(super) use crate::values::{
-    Why, address, asn, distinguisher, mac, prefixed, service, target, vni, vrf,
+    Why, address, asn, count, distinguisher, mac, prefixed, service, target, vni, vrf,
 };
 
 /// The tag of packets that no selector classified.
@@ -24,6 +24,51 @@ pub(super) fn bridge(vlan: &str) -> Result<Bridge, Why> {
     } else {
         Err("a VLAN is a number from 1 to 4094")
     }
+}
+
+/// How long frames on a cable may be.
+pub(super) const CABLE_MTU: u32 = 9216;
+
+/// How long frames of an endpoint may be: they still fit into a tunnel over IPv4 then.
+pub(super) const HOST_MTU: u32 = CABLE_MTU - 50;
+
+/// How long frames of a port may be.
+pub(super) fn mtu(word: &str) -> Result<u32, Why> {
+    match shared::count(word) {
+        Ok(bytes) if (576..=CABLE_MTU).contains(&bytes.get()) => Ok(bytes.get()),
+        _ => Err("the longest frames have 576 to 9216 bytes"),
+    }
+}
+
+/// How long frames of a gateway may be: it would drop what its ports take.
+pub(super) fn gateway_mtu(word: &str) -> Result<u32, Why> {
+    match mtu(word)? {
+        bytes if bytes >= HOST_MTU => Ok(bytes),
+        _ => Err("a gateway takes the frames that its ports take, of 9166 bytes"),
+    }
+}
+
+/// Over how many ways an address family spreads what it sends.
+pub(super) fn ways(word: &str) -> Result<u32, Why> {
+    match shared::count(word) {
+        Ok(ways) if (2..=64).contains(&ways.get()) => Ok(ways.get()),
+        _ => Err("what is sent is spread over 2 to 64 ways"),
+    }
+}
+
+/// A list of VLANs, as a switch prints all that it has: `1,100-105`.
+pub(super) fn vlans(list: &str) -> Result<(), Why> {
+    const WHY: Why = "a list of VLANs is written 1,100-105, each once and in their order";
+    let mut last = 0_u16;
+    for run in list.split(',') {
+        let (first, end) = run.split_once('-').unwrap_or((run, run));
+        let ends = [first, end].map(|vlan| bridge(vlan).ok().and_then(|_| vlan.parse().ok()));
+        match ends {
+            [Some(first), Some(end)] if last < first && first <= end => last = end,
+            _ => return Err(WHY),
+        }
+    }
+    Ok(())
 }
 
 /// A tag that can be a group's own: 1 and 15 are reserved, and a group with the tag of the

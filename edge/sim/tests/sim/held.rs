@@ -11,8 +11,12 @@ use sim::{Delivery, DeviceFolder, Fabric, SentFrame, SentPacket, To, WalkWay};
 
 use crate::world::{Side, World};
 
-const ANYTHING: SentPacket =
-    SentPacket { protocol: Protocol::Tcp, source_port: 50_000, destination_port: 50_000 };
+const ANYTHING: SentPacket = SentPacket {
+    protocol: Protocol::Tcp,
+    source_port: 50_000,
+    destination_port: 50_000,
+    opens: true,
+};
 
 #[test]
 fn a_delivery_tells_its_way() {

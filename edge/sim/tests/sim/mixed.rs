@@ -66,8 +66,8 @@ fn p7_a_forged_source_behind_an_unguarded_switch_is_believed_when_address_and_ta
         |world| {
             world.swap(
                 "leaf-1 nxos",
-                "  switchport access vlan 100\n  mtu 9216\n  ip verify source dhcp-snooping-vlan\n",
-                "  switchport access vlan 100\n  mtu 9216\n",
+                "  switchport access vlan 100\n  mtu 9166\n  ip verify source dhcp-snooping-vlan\n",
+                "  switchport access vlan 100\n  mtu 9166\n",
             )
         },
         expect![[r#"

@@ -1,6 +1,8 @@
 //! Two NX-OS leaves: what one changed line opens and cuts.
 
 use expect_test::{Expect, expect};
+use model::Protocol;
+use sim::SentPacket;
 
 use crate::world::{Side, World, differences};
 
@@ -54,7 +56,37 @@ fn p1_a_port_that_moved_with_its_binding_floods_both_ways_but_unicast_is_judged(
 }
 
 #[test]
-fn p1_a_port_in_no_vlan_is_alone() {
+fn p1_a_port_that_no_line_puts_elsewhere_is_in_vlan_1() {
+    check(
+        |world| {
+            world
+                .drop("leaf-1 nxos", "  switchport access vlan 100")
+                .drop("leaf-1 nxos", "  switchport access vlan 300")
+        },
+        expect![[r#"
+            opens store-1 -> train-1: flood
+            opens train-1 -> store-1: flood
+            cuts store-1 -> store-2
+            cuts store-2 -> store-1
+            cuts train-1 -> train-2
+            cuts train-2 -> train-1
+        "#]],
+    );
+}
+
+#[test]
+fn p1_a_port_that_is_shut_is_alone() {
+    check(
+        |world| world.add("leaf-1 nxos", "interface Ethernet1/1\n  shutdown\n"),
+        expect![[r#"
+            cuts train-1 -> train-2
+            cuts train-2 -> train-1
+        "#]],
+    );
+}
+
+#[test]
+fn p1_a_port_in_vlan_1_is_alone_if_nobody_else_is_there() {
     check(
         |world| world.drop("leaf-1 nxos", "  switchport access vlan 100"),
         expect![[r#"
@@ -70,8 +102,8 @@ fn p2_without_the_guard_a_forged_source_speaks_as_another_job() {
         |world| {
             world.swap(
                 "leaf-1 nxos",
-                "  switchport access vlan 100\n  mtu 9216\n  ip verify source dhcp-snooping-vlan\n",
-                "  switchport access vlan 100\n  mtu 9216\n",
+                "  switchport access vlan 100\n  mtu 9166\n  ip verify source dhcp-snooping-vlan\n",
+                "  switchport access vlan 100\n  mtu 9166\n",
             )
         },
         expect![[r#"
@@ -79,6 +111,36 @@ fn p2_without_the_guard_a_forged_source_speaks_as_another_job() {
             opens train-1 -> serve-2: any; honestly nothing
         "#]],
     );
+}
+
+#[test]
+fn p2_bound_sources_are_kept_only_with_the_feature_and_room_for_them() {
+    for line in [
+        "ip dhcp snooping",
+        "feature dhcp",
+        "hardware access-list tcam region ipsg 512",
+        "ip dhcp snooping vlan 100",
+    ] {
+        check(|world| world.drop("leaf-1 nxos", line), expect![[r#"
+            opens train-1 -> serve-1: any; honestly nothing
+            opens train-1 -> serve-2: any; honestly nothing
+        "#]
+            opens serve-1 -> train-1: any; honestly nothing
+            opens serve-1 -> train-2: any; honestly nothing
+            opens train-1 -> serve-1: any; honestly nothing
+            opens train-1 -> serve-2: any; honestly nothing
+        "#]
+            opens serve-1 -> train-1: any; honestly nothing
+            opens serve-1 -> train-2: any; honestly nothing
+            opens train-1 -> serve-1: any; honestly nothing
+            opens train-1 -> serve-2: any; honestly nothing
+        "#]
+            opens serve-1 -> train-1: any; honestly nothing
+            opens serve-1 -> train-2: any; honestly nothing
+            opens train-1 -> serve-1: any; honestly nothing
+            opens train-1 -> serve-2: any; honestly nothing
+        "#]]);
+    }
 }
 
 #[test]
@@ -182,9 +244,7 @@ fn p4_an_imported_vrf_that_denies_nothing_is_open_on_this_device_and_the_other()
                 .add("leaf-2 nxos", T18_PERMITS)
         },
         expect![[r#"
-            opens serve-1 -> store-1: any
             opens serve-1 -> store-2: any
-            opens train-1 -> store-1: any
             opens train-1 -> store-2: any
         "#]],
     );
@@ -256,6 +316,137 @@ fn p4_a_way_out_needs_an_import_and_a_way_in_an_export() {
             cuts train-2 -> train-1
         "#]],
     );
+}
+
+#[test]
+fn p4_a_vrf_whose_vni_is_down_routes_nothing_between_leaves() {
+    let no_segment = "  member vni 101001\n    suppress-arp\n    ingress-replication protocol bgp";
+    check(
+        |world| {
+            world.drop("leaf-1 nxos", no_segment).swap(
+                "leaf-1 nxos",
+                "  vni 50017 l3",
+                "  vni 50017",
+            )
+        },
+        expect![[r#"
+            cuts train-1 -> train-2
+            cuts train-2 -> train-1
+        "#]],
+    );
+    let vlan =
+        "vlan 3000\n  vn-segment 50017\ninterface Vlan3000\n  no shutdown\n  vrf member t17\n";
+    for (says, expected) in [("  ip forward\n", expect![[r#"
+        turns train-1 -> train-2: any
+        turns train-2 -> train-1: any
+    "#]]), ("", expect![[r#"
+        cuts train-1 -> train-2
+        cuts train-2 -> train-1
+    "#]])] {
+        check(
+            |world| {
+                world
+                    .drop("leaf-1 nxos", no_segment)
+                    .swap("leaf-1 nxos", "  vni 50017 l3", "  vni 50017")
+                    .add("leaf-1 nxos", &format!("{vlan}{says}"))
+            },
+            expected,
+        );
+    }
+}
+
+#[test]
+fn p4_vrfs_of_one_switch_take_each_others_routes_by_targets_without_evpn() {
+    let permits = |world: World| {
+        world.add("leaf-1 nxos", T18_PERMITS).swap(
+            "leaf-2 nxos",
+            "  member vni 50018 associate-vrf\n",
+            "",
+        )
+    };
+    check(|world| permits(world).add("leaf-1 nxos", IMPORT_T18), expect![[""]]);
+    check(
+        |world| permits(world).add("leaf-1 nxos", &IMPORT_T18.replace(" evpn", "")),
+        expect![[r#"
+            opens serve-1 -> store-1: any
+            opens train-1 -> store-1: any
+        "#]],
+    );
+}
+
+#[test]
+fn p6_what_passes_on_routes_keeps_them_with_targets_and_next_hops() {
+    for line in [
+        "    retain route-target all",
+        "      send-community extended",
+        "      route-map UNCHANGED out",
+        "  set ip next-hop unchanged",
+    ] {
+        check(|world| world.drop("spine-1 nxos", line), expect![[r#"
+            cuts serve-1 -> serve-2
+            cuts serve-2 -> serve-1
+            cuts store-1 -> store-2
+            cuts store-2 -> store-1
+            cuts train-1 -> train-2
+            cuts train-2 -> train-1
+        "#]
+            cuts serve-1 -> serve-2
+            cuts serve-2 -> serve-1
+            cuts store-1 -> store-2
+            cuts store-2 -> store-1
+            cuts train-1 -> train-2
+            cuts train-2 -> train-1
+        "#]
+            cuts serve-1 -> serve-2
+            cuts serve-2 -> serve-1
+            cuts store-1 -> store-2
+            cuts store-2 -> store-1
+            cuts train-1 -> train-2
+            cuts train-2 -> train-1
+        "#]
+            cuts serve-1 -> serve-2
+            cuts serve-2 -> serve-1
+            cuts store-1 -> store-2
+            cuts store-2 -> store-1
+            cuts train-1 -> train-2
+            cuts train-2 -> train-1
+        "#]]);
+    }
+}
+
+#[test]
+fn p6_a_reflector_keeps_routes_and_their_next_hops() {
+    check(
+        |world| {
+            world.drop("spine-1 nxos", "    retain route-target all").swap(
+                "spine-1 nxos",
+                "      route-map UNCHANGED out",
+                "      route-reflector-client",
+            )
+        },
+        expect![[""]],
+    );
+}
+
+#[test]
+fn p6_a_cable_is_routed_and_up_only_if_it_is_told() {
+    for line in ["no switchport", "no shutdown"] {
+        check(|world| world.swap("leaf-1 nxos", &format!("  {line}\n"), ""), expect![[r#"
+            cuts serve-1 -> serve-2
+            cuts serve-2 -> serve-1
+            cuts store-1 -> store-2
+            cuts store-2 -> store-1
+            cuts train-1 -> train-2
+            cuts train-2 -> train-1
+        "#]
+            cuts serve-1 -> serve-2
+            cuts serve-2 -> serve-1
+            cuts store-1 -> store-2
+            cuts store-2 -> store-1
+            cuts train-1 -> train-2
+            cuts train-2 -> train-1
+        "#]]);
+    }
 }
 
 #[test]
@@ -354,14 +545,37 @@ vrf context t17
 ";
 
 #[test]
-fn p8_a_contract_that_is_not_bidir_lets_nobody_answer() {
+fn p8_a_contract_of_one_way_lets_nobody_answer_and_one_as_printed_does() {
+    check(|world| world.add("leaf-1 nxos", &CONTRACT.replace(" bidir", "")), expect![[r#"
+        opens serve-1 -> train-1: answer tcp 2049
+        opens serve-2 -> train-1: answer tcp 2049
+        opens train-1 -> serve-1: ask tcp 2049
+        opens train-2 -> serve-1: ask tcp 2049
+    "#]]);
     check(
-        |world| world.add("leaf-1 nxos", &CONTRACT.replace(" bidir", "")),
+        |world| world.add("leaf-1 nxos", &CONTRACT.replace(" bidir", " unidir")),
         expect![[r#"
             opens train-1 -> serve-1: ask tcp 2049
             opens train-2 -> serve-1: ask tcp 2049
         "#]],
     );
+}
+
+#[test]
+fn p8_who_answers_may_begin_unless_the_class_is_stateful() {
+    let opens = |contract: &str| {
+        let world = World::sound(Side::Nxos, Side::Nxos).add("leaf-1 nxos", contract);
+        let ends = (world.port("serve-1"), world.port("train-1"));
+        let service = |opens| SentPacket {
+            protocol: Protocol::Tcp,
+            source_port: 2049,
+            destination_port: 22,
+            opens,
+        };
+        [true, false].map(|begins| world.fabric().delivers(ends.0, ends.1, service(begins)))
+    };
+    assert_eq!(opens(CONTRACT), [true, true]);
+    assert_eq!(opens(&CONTRACT.replace("tcp dport", "tcp stateful dport")), [false, true]);
 }
 
 #[test]
