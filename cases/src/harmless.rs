@@ -39,11 +39,30 @@ pub const HARMLESS: &[Harmless] = &[
         },
     },
     Harmless {
-        name: "another size of frames",
+        name: "what a switch prints besides",
+        change: |artifact, chance| {
+            (artifact.dialect == Dialect::Nxos).then_some(())?;
+            let line = chance.pick(PRINTED)?;
+            let part = chance.below(artifact.parts.len());
+            artifact.parts[part].text.push_str(line);
+            Some(())
+        },
+    },
+    Harmless {
+        name: "a contract with the word that a switch does not print",
         change: |artifact, chance| {
             (artifact.dialect == Dialect::Nxos).then_some(())?;
             change_line(artifact, chance, |_, line| {
-                Some(line.split_once("mtu ")?.0.to_owned() + "mtu 9000\n")
+                line.contains("security contract").then(|| format!("{line} bidir\n"))
+            })
+        },
+    },
+    Harmless {
+        name: "a gateway that takes longer frames",
+        change: |artifact, chance| {
+            (artifact.dialect == Dialect::Nxos).then_some(())?;
+            change_line(artifact, chance, |_, line| {
+                line.starts_with("interface Vlan").then(|| format!("{line}\n  mtu 9216\n"))
             })
         },
     },
@@ -108,6 +127,23 @@ pub const HARMLESS: &[Harmless] = &[
             (*text != shuffled).then(|| *text = shuffled)
         },
     },
+];
+
+/// What a switch prints that is its operator's own.
+const PRINTED: &[&str] = &[
+    "version 10.4(3) Bios:version 01.10\n",
+    "vdc leaf-1 id 1\n  limit-resource vlan minimum 16 maximum 4094\n",
+    "no password strength-check\n",
+    "username admin password 5 $5$JKLMNO$kq1 role network-admin\n",
+    "snmp-server user admin network-admin auth md5 0x8f2e priv 0x8f2e localizedkey\n",
+    "vlan 1,100-105\n",
+    "vrf context management\n  ip route 0.0.0.0/0 192.168.1.1\n",
+    "interface mgmt0\n  vrf member management\n  ip address 192.168.1.11/24\n",
+    "interface Ethernet1/61\n  shutdown\n",
+    "line vty\n  exec-timeout 30\n",
+    "boot nxos bootflash:/nxos64-cs.10.4.3.F.bin\n",
+    "copp profile strict\n",
+    "feature lldp\n",
 ];
 
 impl Harmless {

@@ -1,6 +1,6 @@
 //! Faults in dialect `nxos`: groups and contracts, route targets, VLANs and source guards.
 
-use model::{Dialect, Protocol, Service};
+use model::{Dialect, Part, Protocol, Service};
 
 use super::{Change, Hole, Spot};
 
@@ -26,7 +26,8 @@ pub(crate) const HOLES: &[Hole] = &[
         spot.and(spot.with(2, spot.stranger(chance)?.target)?)
     }),
     hole("a segment imports another job's routes", |spot, chance| {
-        let ["route-target", "import", _] = spot.words()[..] else { return None };
+        let ["route-target", "import", own] = spot.words()[..] else { return None };
+        (spot.job()?.1.target.to_string() == own).then_some(())?;
         spot.and(spot.with(2, spot.other(chance)?.1.target)?)
     }),
     hole("a segment has another job's VNI", |spot, chance| {
@@ -34,7 +35,7 @@ pub(crate) const HOLES: &[Hole] = &[
         spot.with(1, spot.other(chance)?.1.l2vni)
     }),
     hole("a VRF has another tenant's VNI", |spot, chance| {
-        let ["vni", _] = spot.words()[..] else { return None };
+        let ["vni", _, "l3"] = spot.words()[..] else { return None };
         spot.with(1, spot.stranger(chance)?.l3vni)
     }),
     hole("a gateway is in another tenant's VRF", |spot, chance| {
@@ -97,12 +98,11 @@ pub(crate) const HOLES: &[Hole] = &[
         spot.and(spot.with(3, spot.sibling(chance)?.1.address)?)
     }),
     hole("a contract names another service", |spot, _| {
-        let ["match", "ipv4", _, "dport", _] = spot.words()[..] else { return None };
-        spot.with(4, 22)
+        let ["match", "ipv4", .., "dport", _] = spot.words()[..] else { return None };
+        spot.with(spot.words().len() - 1, 22)
     }),
     hole("a contract names another group", |spot, chance| {
-        let ["security", "contract", "source", client, _, _, _, policy, _] = spot.words()[..]
-        else {
+        let ["security", "contract", "source", client, _, _, _, policy] = spot.words()[..] else {
             return None;
         };
         let service = if policy.ends_with("tcp-2049") {
@@ -138,12 +138,96 @@ pub(crate) const HOLES: &[Hole] = &[
         let indent = &spot.text[..spot.text.find('r')?];
         Some(vec![format!("{indent}route-target {way} auto")])
     }),
-    hole("a target is dropped", |spot, _| spot.dropped("route-target export")),
+    hole("a target is dropped", |spot, _| {
+        // Without `evpn` it matters where VRFs of one switch consent.
+        (spot.text.ends_with(" evpn") || spot.job().is_some()).then_some(())?;
+        spot.dropped("route-target export")
+    }),
     hole("a neighbour is dropped", |spot, _| spot.dropped("remote-as")),
     hole("a loopback has another device's address", |spot, chance| {
         let ["ip", "address", address] = spot.words()[..] else { return None };
         let other = spot.other_vtep(address.strip_suffix("/32")?, chance)?;
         spot.with(2, format_args!("{other}/32"))
+    }),
+    hole("the switch speaks no BGP", |spot, _| spot.dropped("feature bgp")),
+    hole("the switch speaks no EVPN", |spot, _| spot.dropped("nv overlay evpn")),
+    hole("the switch has no gateways", |spot, _| spot.dropped("feature interface-vlan")),
+    hole("VLANs are no segments", |spot, _| spot.dropped("feature vn-segment-vlan-based")),
+    hole("the switch has no tunnels", |spot, _| spot.dropped("feature nv overlay")),
+    hole("nothing is snooped", |spot, _| spot.dropped("feature dhcp")),
+    hole("there is no room to compare sources", |spot, _| {
+        spot.dropped("hardware access-list tcam region ipsg")
+    }),
+    hole("no bound source is kept at all", |spot, _| {
+        (spot.text == "ip dhcp snooping").then(Vec::new)
+    }),
+    hole("ports take short frames only", |spot, _| spot.dropped("system jumbomtu")),
+    hole("leaves have no common gateway", |spot, _| {
+        spot.dropped("fabric forwarding anycast-gateway-mac")
+    }),
+    hole("a leaf has a gateway of its own", |spot, _| {
+        spot.dropped("fabric forwarding mode anycast-gateway")
+    }),
+    hole("nothing floods to other leaves", |spot, _| {
+        spot.dropped("ingress-replication protocol bgp")
+    }),
+    hole("a tunnel device or a cable is down", |spot, _| {
+        matches!(spot.part, Part::Head).then_some(())?;
+        spot.dropped("no shutdown")
+    }),
+    hole("a cable is bridged", |spot, _| spot.dropped("no switchport")),
+    hole("a cable takes short frames only", |spot, _| spot.dropped("mtu 9216")),
+    hole("an endpoint or a gateway takes short frames only", |spot, _| spot.dropped("mtu 9166")),
+    hole("one uplink carries all", |spot, _| spot.dropped("maximum-paths")),
+    hole("ways over other spines do not count", |spot, _| spot.dropped("bestpath")),
+    hole("the VNI of a VRF is down", |spot, _| {
+        let ["vni", vni, "l3"] = spot.words()[..] else { return None };
+        Some(vec![format!("  vni {vni}")])
+    }),
+    hole("routes go without their targets", |spot, _| spot.dropped("send-community extended")),
+    hole("routes of others are not kept", |spot, _| spot.dropped("retain route-target all")),
+    hole("routes lose their next hop", |spot, _| spot.dropped("route-map UNCHANGED out")),
+    hole("the map of next hops does nothing", |spot, _| spot.dropped("set ip next-hop unchanged")),
+    hole("who answers may begin", |spot, _| {
+        let ["match", "ipv4", "tcp", "stateful", "dport", port] = spot.words()[..] else {
+            return None;
+        };
+        Some(vec![format!("  match ipv4 tcp dport {port}")])
+    }),
+    hole("a VRF takes another tenant's routes on its switch", |spot, chance| {
+        let (["evpn"], (own, _)) = (&spot.words()[..], spot.job()?) else { return None };
+        let (_, group) = spot.other_here(chance)?;
+        let other = &spot.owner_of(group)?.tenant;
+        let agreed = spot.world.owners.consents.iter().any(|consent| {
+            let sides = [&consent.client.tenant, &consent.provider.tenant];
+            sides.contains(&&own.tenant) && sides.contains(&other)
+        });
+        (*other != own.tenant && !agreed).then_some(())?;
+        let (ours, theirs) = (spot.tenant()?, spot.world.plan.tenants.get(other)?);
+        Some(vec![
+            format!("vrf context {}", ours.vrf),
+            "  address-family ipv4 unicast".into(),
+            format!("    route-target import {}", theirs.target),
+            spot.text.into(),
+        ])
+    }),
+    hole("a port of nobody's is a cable", |spot, _| {
+        let ["nv", "overlay", "evpn"] = spot.words()[..] else { return None };
+        spot.and(
+            ["interface Ethernet1/60", "  no switchport", "  mtu 9216"]
+                .into_iter()
+                .chain(["  ip address 172.31.255.0/31", "  no shutdown"])
+                .map(Into::into),
+        )
+    }),
+    hole("a port is left in VLAN 1", |spot, _| {
+        let ["ip", "dhcp", "snooping"] = spot.words()[..] else { return None };
+        spot.and(["interface Ethernet1/60".into()])
+    }),
+    hole("the port for people is in a tenant's VRF", |spot, _| {
+        let ["evpn"] = spot.words()[..] else { return None };
+        let vrf = format!("  vrf member {}", spot.tenant()?.vrf);
+        Some(vec!["interface mgmt0".into(), vrf, spot.text.into()])
     }),
     hole("a line that nobody knows", |spot, _| spot.and(["ip nat inside source list 7".into()])),
 ];

@@ -141,6 +141,12 @@ impl Point {
                 "Two virtual functions of one interface can talk in its embedded switch unseen; \
                  an interface belongs to one job.",
                 "Bandwidth guarantees and ceilings are not enforced.",
+                "RoCE is not kept lossless: no class, PFC or ECN is configured.",
+                "By a permit for a UDP service, the provider may also begin, from that port.",
+                "Rendered, not proved on the device: groups and source guard are in force only \
+                 after a reload with the platform's lines, and while DHCP snooping is active.",
+                "Rendered, not proved on the device: VNIs of tenants are up, and neighbours are \
+                 capable of group policy.",
             ],
             Self::LeafLinux => &[
                 "What never leaves the host is not seen.",

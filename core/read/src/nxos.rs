@@ -13,7 +13,6 @@ use crate::lines::{Line, lines};
 use crate::{Claim, Fact, Lacking, Reading, Unknown};
 use block::Block;
 use late::Late;
-use smol_str::SmolStr;
 use values::Why;
 
 /// What is known of it.
@@ -89,9 +88,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Keeps a line that must stand below another one and does not.
-    fn lacks(&mut self, around: Line<'_>, text: &'static str, why: Why) {
-        let text = SmolStr::new_static(text);
-        self.reading.lacking.push(Lacking { line: around.number, text, why });
+    fn lacks(&mut self, around: Line<'_>, text: &str, why: Why) {
+        self.lacks_of(around, format!("{text} of {}", around.text), why);
+    }
+
+    /// Likewise, in words that are told apart from those of other blocks.
+    fn lacks_of(&mut self, around: Line<'_>, text: String, why: Why) {
+        self.reading.lacking.push(Lacking { line: around.number, text: text.into(), why });
     }
 
     /// Says what could be said only now that all lines are known, each at its own line.

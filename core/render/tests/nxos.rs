@@ -27,39 +27,46 @@ fn a_leaf_ends_tunnels_and_judges_by_group() {
         LEAF,
         "head",
         expect![[r#"
-        hostname leaf-1
-        feature bgp
-        feature interface-vlan
-        feature vn-segment-vlan-based
-        feature nv overlay
-        feature dhcp
-        feature security-group
-        nv overlay evpn
-        system routing template-security-groups
-        ip dhcp snooping
-        fabric forwarding anycast-gateway-mac 0200.0000.0001
-        interface loopback1
-          ip address 10.255.0.1/32
-        interface nve1
-          no shutdown
-          host-reachability protocol bgp
-          source-interface loopback1
-        interface Ethernet1/33
-          no switchport
-          mtu 9216
-          ip address 172.16.0.0/31
-          no shutdown
-        router bgp 4200000001
-          router-id 10.255.0.1
-          address-family ipv4 unicast
-            network 10.255.0.1/32
-          address-family l2vpn evpn
-          neighbor 172.16.0.1
-            remote-as 4200000100
-            address-family ipv4 unicast
-            address-family l2vpn evpn
-              send-community extended
-    "#]],
+            ! Platform: takes effect after `copy running-config startup-config` and a reload.
+            system routing template-security-groups
+            hardware access-list tcam region ipsg 512
+            ! What needs the platform's lines in force.
+            hostname leaf-1
+            feature bgp
+            feature interface-vlan
+            feature vn-segment-vlan-based
+            feature nv overlay
+            feature dhcp
+            feature security-group
+            nv overlay evpn
+            system jumbomtu 9166
+            ip dhcp snooping
+            fabric forwarding anycast-gateway-mac 0200.0000.0001
+            interface loopback1
+              ip address 10.255.0.1/32
+            interface nve1
+              no shutdown
+              host-reachability protocol bgp
+              source-interface loopback1
+            interface Ethernet1/33
+              no switchport
+              mtu 9216
+              ip address 172.16.0.0/31
+              no shutdown
+            router bgp 4200000001
+              router-id 10.255.0.1
+              bestpath as-path multipath-relax
+              address-family ipv4 unicast
+                network 10.255.0.1/32
+                maximum-paths 64
+              address-family l2vpn evpn
+                maximum-paths 64
+              neighbor 172.16.0.1
+                remote-as 4200000100
+                address-family ipv4 unicast
+                address-family l2vpn evpn
+                  send-community extended
+        "#]],
     );
 }
 
@@ -69,53 +76,61 @@ fn a_leaf_above_a_tunnel_endpoint_speaks_with_it_and_keeps_its_next_hop() {
         LEAF_ABOVE_A_HOST,
         "head",
         expect![[r#"
-        hostname leaf-2
-        feature bgp
-        feature interface-vlan
-        feature vn-segment-vlan-based
-        feature nv overlay
-        feature dhcp
-        feature security-group
-        nv overlay evpn
-        system routing template-security-groups
-        ip dhcp snooping
-        fabric forwarding anycast-gateway-mac 0200.0000.0001
-        interface loopback1
-          ip address 10.255.0.2/32
-        interface nve1
-          no shutdown
-          host-reachability protocol bgp
-          source-interface loopback1
-        interface Ethernet1/33
-          no switchport
-          mtu 9216
-          ip address 172.16.0.2/31
-          no shutdown
-        interface Ethernet1/7
-          no switchport
-          mtu 9216
-          ip address 172.17.0.8/31
-          no shutdown
-        route-map UNCHANGED permit 10
-          set ip next-hop unchanged
-        router bgp 4200000002
-          router-id 10.255.0.2
-          address-family ipv4 unicast
-            network 10.255.0.2/32
-          address-family l2vpn evpn
-          neighbor 172.16.0.3
-            remote-as 4200000100
-            address-family ipv4 unicast
-            address-family l2vpn evpn
-              send-community extended
-              route-map UNCHANGED out
-          neighbor 172.17.0.9
-            remote-as 4200001001
-            address-family ipv4 unicast
-            address-family l2vpn evpn
-              send-community extended
-              route-map UNCHANGED out
-    "#]],
+            ! Platform: takes effect after `copy running-config startup-config` and a reload.
+            system routing template-security-groups
+            hardware access-list tcam region ipsg 512
+            ! What needs the platform's lines in force.
+            hostname leaf-2
+            feature bgp
+            feature interface-vlan
+            feature vn-segment-vlan-based
+            feature nv overlay
+            feature dhcp
+            feature security-group
+            nv overlay evpn
+            system jumbomtu 9166
+            ip dhcp snooping
+            fabric forwarding anycast-gateway-mac 0200.0000.0001
+            interface loopback1
+              ip address 10.255.0.2/32
+            interface nve1
+              no shutdown
+              host-reachability protocol bgp
+              source-interface loopback1
+            interface Ethernet1/33
+              no switchport
+              mtu 9216
+              ip address 172.16.0.2/31
+              no shutdown
+            interface Ethernet1/7
+              no switchport
+              mtu 9216
+              ip address 172.17.0.8/31
+              no shutdown
+            route-map UNCHANGED permit 10
+              set ip next-hop unchanged
+            router bgp 4200000002
+              router-id 10.255.0.2
+              bestpath as-path multipath-relax
+              address-family ipv4 unicast
+                network 10.255.0.2/32
+                maximum-paths 64
+              address-family l2vpn evpn
+                maximum-paths 64
+                retain route-target all
+              neighbor 172.16.0.3
+                remote-as 4200000100
+                address-family ipv4 unicast
+                address-family l2vpn evpn
+                  send-community extended
+                  route-map UNCHANGED out
+              neighbor 172.17.0.9
+                remote-as 4200001001
+                address-family ipv4 unicast
+                address-family l2vpn evpn
+                  send-community extended
+                  route-map UNCHANGED out
+        "#]],
     );
 }
 
@@ -125,53 +140,56 @@ fn a_spine_relays_and_ends_no_tunnel() {
         SPINE,
         "head",
         expect![[r#"
-        hostname spine-1
-        feature bgp
-        nv overlay evpn
-        interface loopback1
-          ip address 10.255.1.0/32
-        interface Ethernet1/1
-          no switchport
-          mtu 9216
-          ip address 172.16.0.1/31
-          no shutdown
-        interface Ethernet1/2
-          no switchport
-          mtu 9216
-          ip address 172.16.0.3/31
-          no shutdown
-        interface Ethernet1/64
-          no switchport
-          mtu 9216
-          ip address 172.18.0.0/31
-          no shutdown
-        route-map UNCHANGED permit 10
-          set ip next-hop unchanged
-        router bgp 4200000100
-          router-id 10.255.1.0
-          address-family ipv4 unicast
-            network 10.255.1.0/32
-          address-family l2vpn evpn
-            retain route-target all
-          neighbor 172.16.0.0
-            remote-as 4200000001
-            address-family ipv4 unicast
-            address-family l2vpn evpn
-              send-community extended
-              route-map UNCHANGED out
-          neighbor 172.16.0.2
-            remote-as 4200000002
-            address-family ipv4 unicast
-            address-family l2vpn evpn
-              send-community extended
-              route-map UNCHANGED out
-          neighbor 172.18.0.1
-            remote-as 4200000200
-            address-family ipv4 unicast
-            address-family l2vpn evpn
-              send-community extended
-              route-map UNCHANGED out
-    "#]],
+            hostname spine-1
+            feature bgp
+            nv overlay evpn
+            interface loopback1
+              ip address 10.255.1.0/32
+            interface Ethernet1/1
+              no switchport
+              mtu 9216
+              ip address 172.16.0.1/31
+              no shutdown
+            interface Ethernet1/2
+              no switchport
+              mtu 9216
+              ip address 172.16.0.3/31
+              no shutdown
+            interface Ethernet1/64
+              no switchport
+              mtu 9216
+              ip address 172.18.0.0/31
+              no shutdown
+            route-map UNCHANGED permit 10
+              set ip next-hop unchanged
+            router bgp 4200000100
+              router-id 10.255.1.0
+              bestpath as-path multipath-relax
+              address-family ipv4 unicast
+                network 10.255.1.0/32
+                maximum-paths 64
+              address-family l2vpn evpn
+                maximum-paths 64
+                retain route-target all
+              neighbor 172.16.0.0
+                remote-as 4200000001
+                address-family ipv4 unicast
+                address-family l2vpn evpn
+                  send-community extended
+                  route-map UNCHANGED out
+              neighbor 172.16.0.2
+                remote-as 4200000002
+                address-family ipv4 unicast
+                address-family l2vpn evpn
+                  send-community extended
+                  route-map UNCHANGED out
+              neighbor 172.18.0.1
+                remote-as 4200000200
+                address-family ipv4 unicast
+                address-family l2vpn evpn
+                  send-community extended
+                  route-map UNCHANGED out
+        "#]],
     );
 }
 
@@ -181,31 +199,34 @@ fn a_core_is_written_like_a_spine() {
         CORE,
         "head",
         expect![[r#"
-        hostname core-1
-        feature bgp
-        nv overlay evpn
-        interface loopback1
-          ip address 10.255.2.0/32
-        interface Ethernet1/1
-          no switchport
-          mtu 9216
-          ip address 172.18.0.1/31
-          no shutdown
-        route-map UNCHANGED permit 10
-          set ip next-hop unchanged
-        router bgp 4200000200
-          router-id 10.255.2.0
-          address-family ipv4 unicast
-            network 10.255.2.0/32
-          address-family l2vpn evpn
-            retain route-target all
-          neighbor 172.18.0.0
-            remote-as 4200000100
-            address-family ipv4 unicast
-            address-family l2vpn evpn
-              send-community extended
-              route-map UNCHANGED out
-    "#]],
+            hostname core-1
+            feature bgp
+            nv overlay evpn
+            interface loopback1
+              ip address 10.255.2.0/32
+            interface Ethernet1/1
+              no switchport
+              mtu 9216
+              ip address 172.18.0.1/31
+              no shutdown
+            route-map UNCHANGED permit 10
+              set ip next-hop unchanged
+            router bgp 4200000200
+              router-id 10.255.2.0
+              bestpath as-path multipath-relax
+              address-family ipv4 unicast
+                network 10.255.2.0/32
+                maximum-paths 64
+              address-family l2vpn evpn
+                maximum-paths 64
+                retain route-target all
+              neighbor 172.18.0.0
+                remote-as 4200000100
+                address-family ipv4 unicast
+                address-family l2vpn evpn
+                  send-community extended
+                  route-map UNCHANGED out
+        "#]],
     );
 }
 
@@ -215,21 +236,23 @@ fn a_tenant_is_a_vrf_that_denies_by_default() {
         LEAF,
         "tenant acme/research",
         expect![[r#"
-        vrf context t17
-          description acme/research
-          vni 50017
-          rd 10.255.0.1:60017
-          address-family ipv4 unicast
-            route-target import 65000:50017 evpn
-            route-target export 65000:50017 evpn
-          security enforce tag 999 default deny
-        interface nve1
-          member vni 50017 associate-vrf
-        router bgp 4200000001
-          vrf t17
-            address-family ipv4 unicast
-              advertise l2vpn evpn
-    "#]],
+            vrf context t17
+              description acme/research
+              vni 50017 l3
+              rd 10.255.0.1:60017
+              address-family ipv4 unicast
+                route-target import 65000:50017 evpn
+                route-target export 65000:50017
+                route-target export 65000:50017 evpn
+              security enforce tag 999 default deny
+            interface nve1
+              member vni 50017 associate-vrf
+            router bgp 4200000001
+              vrf t17
+                address-family ipv4 unicast
+                  advertise l2vpn evpn
+                  maximum-paths 64
+        "#]],
     );
 }
 
@@ -245,7 +268,7 @@ fn a_job_is_a_segment_with_its_group_ports_and_contracts() {
             interface Vlan100
               description acme/research/train
               no shutdown
-              mtu 9216
+              mtu 9166
               vrf member t17
               ip address 10.1.0.1/28
               fabric forwarding mode anycast-gateway
@@ -267,7 +290,7 @@ fn a_job_is_a_segment_with_its_group_ports_and_contracts() {
               description n1 nic 0
               switchport
               switchport access vlan 100
-              mtu 9216
+              mtu 9166
               ip verify source dhcp-snooping-vlan
               no shutdown
             ip source binding 10.1.0.2 0200.0000.0005 vlan 100 interface Ethernet1/5
@@ -275,26 +298,27 @@ fn a_job_is_a_segment_with_its_group_ports_and_contracts() {
               description n1 nic 1
               switchport
               switchport access vlan 100
-              mtu 9216
+              mtu 9166
               ip verify source dhcp-snooping-vlan
               no shutdown
             ip source binding 10.1.0.3 0200.0000.0006 vlan 100 interface Ethernet1/6
             class-map type security match-any C-1001-tcp-2049
-              match ipv4 tcp dport 2049
+              match ipv4 tcp stateful dport 2049
             policy-map type security P-1001-tcp-2049
               class C-1001-tcp-2049
                 permit
             vrf context t17
               address-family ipv4 unicast
+                route-target import 65000:50018
                 route-target import 65000:50018 evpn
-              security contract source 1001 destination 2001 policy P-1001-tcp-2049 bidir
+              security contract source 1001 destination 2001 policy P-1001-tcp-2049
             class-map type security match-any C-1001-udp-53
               match ipv4 udp dport 53
             policy-map type security P-1001-udp-53
               class C-1001-udp-53
                 permit
             vrf context t17
-              security contract source 1001 destination 1002 policy P-1001-udp-53 bidir
+              security contract source 1001 destination 1002 policy P-1001-udp-53
         "#]],
     );
 }
@@ -311,7 +335,7 @@ fn the_provider_has_the_same_contract_in_its_own_vrf() {
             interface Vlan7
               description store/files
               no shutdown
-              mtu 9216
+              mtu 9166
               vrf member t18
               ip address 10.9.0.1/29
               fabric forwarding mode anycast-gateway
@@ -332,19 +356,20 @@ fn the_provider_has_the_same_contract_in_its_own_vrf() {
               description n1 nic 0
               switchport
               switchport access vlan 7
-              mtu 9216
+              mtu 9166
               ip verify source dhcp-snooping-vlan
               no shutdown
             ip source binding 10.9.0.2 0200.0000.0009 vlan 7 interface Ethernet1/9
             class-map type security match-any C-2001-tcp-2049
-              match ipv4 tcp dport 2049
+              match ipv4 tcp stateful dport 2049
             policy-map type security P-2001-tcp-2049
               class C-2001-tcp-2049
                 permit
             vrf context t18
               address-family ipv4 unicast
+                route-target import 65000:50017
                 route-target import 65000:50017 evpn
-              security contract source 1001 destination 2001 policy P-2001-tcp-2049 bidir
+              security contract source 1001 destination 2001 policy P-2001-tcp-2049
         "#]],
     );
 }
@@ -361,7 +386,7 @@ fn a_consent_with_a_job_that_is_not_planned_opens_nothing() {
             interface Vlan8
               description acme/research/names
               no shutdown
-              mtu 9216
+              mtu 9166
               vrf member t17
               ip address 10.1.1.1/30
               fabric forwarding mode anycast-gateway
@@ -382,7 +407,7 @@ fn a_consent_with_a_job_that_is_not_planned_opens_nothing() {
               description n1 nic 0
               switchport
               switchport access vlan 8
-              mtu 9216
+              mtu 9166
               ip verify source dhcp-snooping-vlan
               no shutdown
             ip source binding 10.1.1.2 0200.0000.000a vlan 8 interface Ethernet1/10
@@ -392,7 +417,7 @@ fn a_consent_with_a_job_that_is_not_planned_opens_nothing() {
               class C-1002-udp-53
                 permit
             vrf context t17
-              security contract source 1001 destination 1002 policy P-1002-udp-53 bidir
+              security contract source 1001 destination 1002 policy P-1002-udp-53
         "#]],
     );
 }

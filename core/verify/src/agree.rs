@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+use ipnet::Ipv4Net;
 use model::{DeviceId, Dialect, Port, TenantName, VrfName};
-use read::Scope;
+use read::{Bridge, Scope};
 use wire::{Tag, Vni};
 
-use crate::device::{At, PortState};
+use crate::device::{At, BridgeLines, PortState};
 use crate::index::VniUser;
 use crate::islands::mate;
 use crate::judge::Judgement;
@@ -83,6 +84,35 @@ impl Verifier {
             if let Some((port, at)) = open.filter(|_| self.world.judges_cables[device.index()]) {
                 self.weak(judgement, Some(device), Weakness::OpenCable(*port), [*at]);
                 judgement.lacks(device, Dialect::Linux, format!("uplink {port} mtu 9216 judged"));
+            }
+        }
+    }
+
+    /// A network of a VRF is that of one bridge domain: of two, either may get its packets. A switch
+    /// would not take a second one.
+    pub(crate) fn judge_networks(
+        &self,
+        device: DeviceId,
+        bridges: &BTreeSet<Bridge>,
+        judgement: &mut Judgement,
+    ) {
+        let mut seen: BTreeMap<Ipv4Net, &Bridge> = BTreeMap::new();
+        let facts = self.facts(device);
+        let lines = |bridge: &Bridge| facts.bridges.get(bridge);
+        for bridge in bridges {
+            for net in lines(bridge).into_iter().flat_map(BridgeLines::nets) {
+                let first = *seen.entry(net).or_insert(bridge);
+                if first == bridge {
+                    continue;
+                }
+                let weakness = Weakness::Contradiction {
+                    what: "the bridge domain of a network",
+                    first: first.to_string(),
+                    second: bridge.to_string(),
+                };
+                let both = [first, bridge].into_iter().filter_map(lines);
+                let ats = both.flat_map(|lines| lines.gateway.ats());
+                self.weak(judgement, Some(device), weakness, ats);
             }
         }
     }
@@ -165,13 +195,21 @@ impl Verifier {
         }
     }
 
+    /// Whether somebody is cut off where this port is down: a switch's port that is nobody's should
+    /// be.
+    fn is_needed(&self, device: DeviceId, port: Port) -> bool {
+        !self.world.is_switch(device)
+            || self.owners[device.index()].contains_key(&port)
+            || self.world.cables[device.index()].contains_key(&port)
+    }
+
     /// A port is up, takes the fabric's frames, and has its packet program. A program lets only
     /// ports speak that somebody owns, and every line about an endpoint names the Ethernet address
     /// of the interface that is there.
     pub(crate) fn judge_port(&self, device: DeviceId, port: Port, judgement: &mut Judgement) {
         let state = self.facts(device).states.get(&port);
         if let Some(PortState { down, unfiltered, mtu, long }) = state {
-            if !down.is_empty() {
+            if !down.is_empty() && self.is_needed(device, port) {
                 self.weak(judgement, Some(device), Weakness::Down(port), down.ats());
             }
             if !unfiltered.is_empty() {

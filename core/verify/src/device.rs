@@ -269,6 +269,10 @@ impl Peers {
     }
 }
 
+/// What the switch needs before it keeps bound sources at all.
+const KEEPS: &str =
+    "ip dhcp snooping, with feature dhcp and hardware access-list tcam region ipsg 512";
+
 /// Whether a line comes or goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Turn {
@@ -648,7 +652,7 @@ impl Device {
     pub(crate) fn lacking_guard(&self, port: &PortLines, bridge: &Bridge) -> Vec<String> {
         let kept = self.bridges.get(bridge).is_some_and(|lines| !lines.keeps.is_empty());
         let all = [
-            (self.keeps.is_empty(), "ip dhcp snooping".into()),
+            (self.keeps.is_empty(), KEEPS.into()),
             (!kept, format!("ip dhcp snooping vlan {bridge}")),
             (port.guarded.is_empty(), "ip verify source dhcp-snooping-vlan".into()),
         ];

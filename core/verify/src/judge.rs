@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::net::Ipv4Addr;
 
-use ipnet::Ipv4Net;
 use model::{Consent, DeviceId, Dialect, RouteDistinguisher, RouteTarget, TenantName, VrfName};
 use read::{Bridge, Scope};
 use wire::{Tag, Vni};
 
 use crate::cross::{Crossings, Who, who};
-use crate::device::{At, BridgeLines, Device, Lines, Rule};
+use crate::device::{At, Device, Lines, Rule};
 use crate::finding::{Diagnosis, Finding, MissingLine, ScopeAt, Talk, Weak};
 use crate::index::{DomainKey, Seat};
 use crate::layers::Owner;
@@ -276,35 +275,6 @@ impl Verifier {
             }
             self.judge_promises(device, vrf, judgement);
             self.judge_networks(device, &lines.bridges, judgement);
-        }
-    }
-
-    /// A network of a VRF is that of one bridge domain: of two, either may get its packets. A switch
-    /// would not take a second one.
-    fn judge_networks(
-        &self,
-        device: DeviceId,
-        bridges: &BTreeSet<Bridge>,
-        judgement: &mut Judgement,
-    ) {
-        let mut seen: BTreeMap<Ipv4Net, &Bridge> = BTreeMap::new();
-        let facts = self.facts(device);
-        let lines = |bridge: &Bridge| facts.bridges.get(bridge);
-        for bridge in bridges {
-            for net in lines(bridge).into_iter().flat_map(BridgeLines::nets) {
-                let first = *seen.entry(net).or_insert(bridge);
-                if first == bridge {
-                    continue;
-                }
-                let weakness = Weakness::Contradiction {
-                    what: "the bridge domain of a network",
-                    first: first.to_string(),
-                    second: bridge.to_string(),
-                };
-                let both = [first, bridge].into_iter().filter_map(lines);
-                let ats = both.flat_map(|lines| lines.gateway.ats());
-                self.weak(judgement, Some(device), weakness, ats);
-            }
         }
     }
 

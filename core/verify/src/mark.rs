@@ -203,9 +203,11 @@ impl Verifier {
         let place = Spotted::Port(device, port);
         let unowned = || !self.owners[device.index()].contains_key(&port);
         let strange = || self.world.strange_interface(device, port).is_some();
+        let is_told = || self.world.devices[device.index()].states.contains_key(&port);
         if self.findings.contains_key(&place)
             || (!lines.entries.is_empty() && unowned())
             || strange()
+            || is_told()
         {
             self.dirty.places.insert(place);
         }

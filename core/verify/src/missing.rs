@@ -126,6 +126,11 @@ impl Lacking<'_> {
         let bound = lines.bound.values().filter(|(held, ..)| held == bridge);
         let Some((_, address, mac)) = bound.last() else {
             let text = match lines.entries.first() {
+                // It is in VLAN 1 where no line says otherwise.
+                _ if is_switch && bridge.0 == "1" && !lines.bound.is_empty() => {
+                    let bound = lines.bound.first().map(|(held, ..)| held.to_string());
+                    format!("switchport access vlan {}", bound.unwrap_or_default())
+                }
                 _ if is_switch => format!("ip source binding … vlan {bridge} interface {port}"),
                 Some(entry) => {
                     let (address, mac) = (entry.address, entry.mac);
@@ -426,7 +431,7 @@ impl Lacking<'_> {
                 let own = if is_client { &asks } else { &answers };
                 let text = format!(
                     "security contract source {asks} destination {answers} policy \
-                     P-{own}-{protocol}-{port} bidir"
+                     P-{own}-{protocol}-{port}"
                 );
                 self.line(spot.device, Dialect::Nxos, text);
             } else {

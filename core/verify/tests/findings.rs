@@ -57,28 +57,28 @@ fn a_port_in_another_tenants_segment_is_a_breach() {
         "interface Ethernet1/3\n  switchport access vlan 17",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/3 (blue/train): flooded frames, bridged on the device
-              leaf-1 nxos:40  vn-segment 100017
-              leaf-1 nxos:55  switchport access vlan 17
-              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:93  switchport access vlan 17
-              leaf-1 nxos:95  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-1 nxos:55  vn-segment 100017
+              leaf-1 nxos:74  switchport access vlan 17
+              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:122  switchport access vlan 17
+              leaf-1 nxos:125  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
             breach: leaf-2 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/3 (blue/train): flooded frames, bridged through a tunnel
-              leaf-1 nxos:40  vn-segment 100017
-              leaf-1 nxos:50  route-target export 65000:100017
-              leaf-1 nxos:93  switchport access vlan 17
-              leaf-1 nxos:95  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
-              leaf-2 nxos:30  vn-segment 100017
-              leaf-2 nxos:39  route-target import 65000:100017
-              leaf-2 nxos:45  switchport access vlan 17
-              leaf-2 nxos:47  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:55  vn-segment 100017
+              leaf-1 nxos:69  route-target export 65000:100017
+              leaf-1 nxos:122  switchport access vlan 17
+              leaf-1 nxos:125  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-2 nxos:45  vn-segment 100017
+              leaf-2 nxos:58  route-target import 65000:100017
+              leaf-2 nxos:64  switchport access vlan 17
+              leaf-2 nxos:67  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
             shared-vrf: leaf-1: blue and red are both in VRF t1
-              leaf-1 nxos:42  vrf member t1
-              leaf-1 nxos:61  vrf member t1
+              leaf-1 nxos:59  vrf member t1
+              leaf-1 nxos:83  vrf member t1
             shared-bridge: leaf-1 Ethernet1/1 (red/train) and leaf-1 Ethernet1/3 (blue/train) are both in bridge domain 17
-              leaf-1 nxos:55  switchport access vlan 17
-              leaf-1 nxos:93  switchport access vlan 17
+              leaf-1 nxos:74  switchport access vlan 17
+              leaf-1 nxos:122  switchport access vlan 17
             misbound: leaf-1: Ethernet1/3 is bound in 20, which it is not attached to
-              leaf-1 nxos:95  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-1 nxos:125  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
         "#]],
     );
 }
@@ -91,26 +91,26 @@ fn a_tag_moved_to_another_job_is_found_at_its_line() {
         "security-group 17 name J17\n  match",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast, routed on the device
-              leaf-1 nxos:42  vrf member t1
-              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:55  switchport access vlan 17
-              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:61  vrf member t1
-              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:74  switchport access vlan 18
-              leaf-1 nxos:76  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:59  vrf member t1
+              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:74  switchport access vlan 17
+              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:83  vrf member t1
+              leaf-1 nxos:96  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:98  switchport access vlan 18
+              leaf-1 nxos:101  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:42  vrf member t1
-              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:55  switchport access vlan 17
-              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:61  vrf member t1
-              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:74  switchport access vlan 18
-              leaf-1 nxos:76  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:59  vrf member t1
+              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:74  switchport access vlan 17
+              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:83  vrf member t1
+              leaf-1 nxos:96  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:98  switchport access vlan 18
+              leaf-1 nxos:101  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             shared-tag: tag 17 is used by red/train and by red/tune
-              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:96  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
         "#]],
     );
 }
@@ -144,7 +144,7 @@ fn a_vrf_that_imports_another_tenants_routes_is_found() {
         "    route-target import 65000:50001 evpn\n    route-target import 65000:50002 evpn",
         expect![[r#"
             joined: leaf-1: VRF t1 of red imports 65000:50002 of blue in VRF t2 on leaf-1 without a consent of both
-              leaf-1 nxos:25  route-target import 65000:50002 evpn
+              leaf-1 nxos:40  route-target import 65000:50002 evpn
         "#]],
     );
 }
@@ -157,25 +157,25 @@ fn a_vrf_that_does_not_deny_by_default_lets_jobs_meet() {
         "",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast, routed on the device
-              leaf-1 nxos:41  vrf member t1
-              leaf-1 nxos:52  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:54  switchport access vlan 17
-              leaf-1 nxos:56  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:60  vrf member t1
-              leaf-1 nxos:71  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:73  switchport access vlan 18
-              leaf-1 nxos:75  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:58  vrf member t1
+              leaf-1 nxos:71  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:73  switchport access vlan 17
+              leaf-1 nxos:76  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:82  vrf member t1
+              leaf-1 nxos:95  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:97  switchport access vlan 18
+              leaf-1 nxos:100  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:41  vrf member t1
-              leaf-1 nxos:52  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:54  switchport access vlan 17
-              leaf-1 nxos:56  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:60  vrf member t1
-              leaf-1 nxos:71  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:73  switchport access vlan 18
-              leaf-1 nxos:75  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:58  vrf member t1
+              leaf-1 nxos:71  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:73  switchport access vlan 17
+              leaf-1 nxos:76  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:82  vrf member t1
+              leaf-1 nxos:95  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:97  switchport access vlan 18
+              leaf-1 nxos:100  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             open-vrf: leaf-1: VRF t1 does not deny by default
-              leaf-1 nxos:21  vni 50001
+              leaf-1 nxos:36  vni 50001 l3
               leaf-1 nxos lacks security enforce tag 999 default deny
         "#]],
     );
@@ -185,20 +185,20 @@ fn a_vrf_that_does_not_deny_by_default_lets_jobs_meet() {
 fn a_port_without_source_guard_can_speak_for_others() {
     check(
         "leaf-1",
-        "vlan 18\n  ip verify source dhcp-snooping-vlan",
-        "vlan 18",
+        "vlan 18\n  mtu 9166\n  ip verify source dhcp-snooping-vlan",
+        "vlan 18\n  mtu 9166",
         expect![[r#"
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:42  vrf member t1
-              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:55  switchport access vlan 17
-              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:61  vrf member t1
-              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:74  switchport access vlan 18
-              leaf-1 nxos:75  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:59  vrf member t1
+              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:74  switchport access vlan 17
+              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:83  vrf member t1
+              leaf-1 nxos:96  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:98  switchport access vlan 18
+              leaf-1 nxos:100  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             unguarded: leaf-1: Ethernet1/2 lets any source address pass
-              leaf-1 nxos:74  switchport access vlan 18
+              leaf-1 nxos:98  switchport access vlan 18
               leaf-1 nxos lacks ip verify source dhcp-snooping-vlan
         "#]],
     );
@@ -212,7 +212,7 @@ fn a_segment_without_an_explicit_import_is_told() {
         "",
         expect![[r#"
             automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
-              leaf-2 nxos:30  vn-segment 100017
+              leaf-2 nxos:45  vn-segment 100017
               leaf-2 nxos lacks route-target import 65000:100017
         "#]],
     );
@@ -226,24 +226,24 @@ fn a_session_that_only_one_side_names_severs_what_crosses_it() {
         "  neighbor 172.16.0.3\n    remote-as 65101",
         expect![[r#"
             severed: leaf-1 Ethernet1/1 (red/train) cannot reach leaf-2 Ethernet1/1 (red/train): unicast
-              leaf-1 nxos:24  route-target import 65000:50001 evpn
-              leaf-1 nxos:40  vn-segment 100017
-              leaf-1 nxos:42  vrf member t1
-              leaf-1 nxos:49  route-target import 65000:100017
-              leaf-1 nxos:53  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:55  switchport access vlan 17
-              leaf-1 nxos:57  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-2 nxos:25  route-target export 65000:50001 evpn
-              leaf-2 nxos:30  vn-segment 100017
-              leaf-2 nxos:32  vrf member t1
-              leaf-2 nxos:40  route-target export 65000:100017
-              leaf-2 nxos:43  match connected-endpoints vrf t1 ipv4 10.0.0.3/32
-              leaf-2 nxos:45  switchport access vlan 17
-              leaf-2 nxos:47  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:39  route-target import 65000:50001 evpn
+              leaf-1 nxos:55  vn-segment 100017
+              leaf-1 nxos:59  vrf member t1
+              leaf-1 nxos:68  route-target import 65000:100017
+              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:74  switchport access vlan 17
+              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-2 nxos:40  route-target export 65000:50001 evpn
+              leaf-2 nxos:45  vn-segment 100017
+              leaf-2 nxos:49  vrf member t1
+              leaf-2 nxos:59  route-target export 65000:100017
+              leaf-2 nxos:62  match connected-endpoints vrf t1 ipv4 10.0.0.3/32
+              leaf-2 nxos:64  switchport access vlan 17
+              leaf-2 nxos:67  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
             half-session: spine: neighbour 172.16.0.2 does not name this device back, or not alike, or is not at the other end of the cable
-              spine nxos:11  remote-as 65002
+              spine nxos:27  remote-as 65002
             half-session: leaf-2: neighbour 172.16.0.3 does not name this device back, or not alike, or is not at the other end of the cable
-              leaf-2 nxos:16  remote-as 65101
+              leaf-2 nxos:30  remote-as 65101
         "#]],
     );
 }
@@ -256,7 +256,7 @@ fn a_line_that_nobody_knows_is_told() {
         "ip route 0.0.0.0/0 10.9.9.9\nvlan 17\n",
         expect![[r#"
             stray-route: leaf-2: a route that nobody planned: `ip route 0.0.0.0/0 10.9.9.9`
-              leaf-2 nxos:29  ip route 0.0.0.0/0 10.9.9.9
+              leaf-2 nxos:44  ip route 0.0.0.0/0 10.9.9.9
         "#]],
     );
 }
@@ -269,7 +269,7 @@ fn an_automatic_route_target_is_told() {
         "    route-target export 65000:100017\n    route-target import auto",
         expect![[r#"
             automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
-              leaf-2 nxos:41  route-target import auto
+              leaf-2 nxos:60  route-target import auto
         "#]],
     );
 }
@@ -282,9 +282,9 @@ fn an_address_that_two_devices_have_is_told() {
         "interface loopback1\n  ip address 10.255.0.2/32\nrouter bgp 65100",
         expect![[r#"
             shared-loopback: 10.255.0.2 is an address of leaf-2 and of spine: what is for one may end at the other
-              leaf-2 nxos:6  ip address 10.255.0.2/32
-              leaf-2 nxos:9  source-interface loopback1
-              spine nxos:6  ip address 10.255.0.2/32
+              leaf-2 nxos:14  ip address 10.255.0.2/32
+              leaf-2 nxos:18  source-interface loopback1
+              spine nxos:16  ip address 10.255.0.2/32
         "#]],
     );
 }
@@ -297,8 +297,8 @@ fn a_distinguisher_used_twice_is_told() {
         "rd 10.255.0.1:17",
         expect![[r#"
             shared-distinguisher: route distinguisher 10.255.0.1:17 is used by segment 100017 on leaf-1 and by segment 100018 on leaf-1
-              leaf-1 nxos:48  rd 10.255.0.1:17
               leaf-1 nxos:67  rd 10.255.0.1:17
+              leaf-1 nxos:91  rd 10.255.0.1:17
         "#]],
     );
 }
@@ -313,25 +313,28 @@ fn a_contract_without_consent_is_a_breach_at_its_service() {
          policy-map type security P\n  class C\n    permit\n",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast to tcp 22, routed on the device
-              leaf-1 nxos:48  vrf member t1
-              leaf-1 nxos:59  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:61  switchport access vlan 17
-              leaf-1 nxos:63  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:67  vrf member t1
-              leaf-1 nxos:78  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:80  switchport access vlan 18
-              leaf-1 nxos:82  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:65  vrf member t1
+              leaf-1 nxos:78  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:80  switchport access vlan 17
+              leaf-1 nxos:83  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:89  vrf member t1
+              leaf-1 nxos:102  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:104  switchport access vlan 18
+              leaf-1 nxos:107  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast from tcp 22, routed on the device
-              leaf-1 nxos:48  vrf member t1
-              leaf-1 nxos:59  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:61  switchport access vlan 17
-              leaf-1 nxos:63  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:67  vrf member t1
-              leaf-1 nxos:78  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:80  switchport access vlan 18
-              leaf-1 nxos:82  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:65  vrf member t1
+              leaf-1 nxos:78  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:80  switchport access vlan 17
+              leaf-1 nxos:83  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:89  vrf member t1
+              leaf-1 nxos:102  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:104  switchport access vlan 18
+              leaf-1 nxos:107  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+            open-answers: leaf-1: group 18 may open connections to every port of group 17 from tcp 22
+              leaf-1 nxos:42  security contract source 17 destination 18 policy P bidir
+              leaf-1 nxos lacks match ipv4 tcp stateful dport 22
             loose-rule: leaf-1: a rule lets group 17 speak to group 18 at tcp 22 without a consent of both owners
-              leaf-1 nxos:27  security contract source 17 destination 18 policy P bidir
+              leaf-1 nxos:42  security contract source 17 destination 18 policy P bidir
         "#]],
     );
 }
@@ -418,24 +421,39 @@ struct Job {
 fn head(number: u8, asn: u32, cable: u8) -> String {
     format!(
         "\
+system routing template-security-groups
+hardware access-list tcam region ipsg 512
+feature bgp
+feature interface-vlan
+feature vn-segment-vlan-based
+feature nv overlay
+feature dhcp
 feature security-group
 nv overlay evpn
-system routing template-security-groups
+system jumbomtu 9166
 ip dhcp snooping
+fabric forwarding anycast-gateway-mac 0200.0000.0001
 interface loopback1
   ip address 10.255.0.{number}/32
 interface nve1
+  no shutdown
   host-reachability protocol bgp
   source-interface loopback1
 interface Ethernet1/33
+  no switchport
+  mtu 9216
   ip address 172.16.0.{cable}/31
+  no shutdown
 router bgp {asn}
+  bestpath as-path multipath-relax
   address-family ipv4 unicast
     network 10.255.0.{number}/32
+    maximum-paths 64
   neighbor 172.16.0.{}
     remote-as 65100
     address-family ipv4 unicast
     address-family l2vpn evpn
+      send-community extended
 ",
         cable + 1
     )
@@ -446,7 +464,7 @@ fn vrf(number: u8, tenant: u16) -> String {
         "\
 vrf context t{tenant}
   description a tenant
-  vni 5000{tenant}
+  vni 5000{tenant} l3
   rd 10.255.0.{number}:6000{tenant}
   address-family ipv4 unicast
     route-target import 65000:5000{tenant} evpn
@@ -465,10 +483,14 @@ fn segment(number: u8, job: &Job) -> String {
 vlan {tag}
   vn-segment 1000{tag}
 interface Vlan{tag}
+  no shutdown
+  mtu 9166
   vrf member t{tenant}
   ip address 10.0.0.1/24
+  fabric forwarding mode anycast-gateway
 interface nve1
   member vni 1000{tag}
+    ingress-replication protocol bgp
 evpn
   vni 1000{tag} l2
     rd 10.255.0.{number}:{tag}
@@ -479,6 +501,7 @@ security-group {tag} name J{tag}
   match connected-endpoints vrf t{tenant} ipv4 {address}/32
 interface Ethernet1/{port}
   switchport access vlan {tag}
+  mtu 9166
   ip verify source dhcp-snooping-vlan
 ip source binding {address} 0200.0000.000{port} vlan {tag} interface Ethernet1/{port}
 "
@@ -487,19 +510,37 @@ ip source binding {address} 0200.0000.000{port} vlan {tag} interface Ethernet1/{
 
 fn spine() -> String {
     "\
+feature bgp
+nv overlay evpn
 interface Ethernet1/1
+  no switchport
+  mtu 9216
   ip address 172.16.0.1/31
+  no shutdown
 interface Ethernet1/2
+  no switchport
+  mtu 9216
   ip address 172.16.0.3/31
+  no shutdown
+route-map UNCHANGED permit 10
+  set ip next-hop unchanged
 router bgp 65100
+  bestpath as-path multipath-relax
+  address-family l2vpn evpn
+    maximum-paths 64
+    retain route-target all
   neighbor 172.16.0.0
     remote-as 65001
     address-family ipv4 unicast
     address-family l2vpn evpn
+      send-community extended
+      route-map UNCHANGED out
   neighbor 172.16.0.2
     remote-as 65002
     address-family ipv4 unicast
     address-family l2vpn evpn
+      send-community extended
+      route-map UNCHANGED out
 "
     .into()
 }

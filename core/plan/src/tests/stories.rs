@@ -379,6 +379,10 @@ fn the_report_says_what_is_not_covered_and_what_is_waited_for() {
               not covered: Flooded frames are not judged by group; they stay inside the job's own segment.
               not covered: Two virtual functions of one interface can talk in its embedded switch unseen; an interface belongs to one job.
               not covered: Bandwidth guarantees and ceilings are not enforced.
+              not covered: RoCE is not kept lossless: no class, PFC or ECN is configured.
+              not covered: By a permit for a UDP service, the provider may also begin, from that port.
+              not covered: Rendered, not proved on the device: groups and source guard are in force only after a reload with the platform's lines, and while DHCP snooping is active.
+              not covered: Rendered, not proved on the device: VNIs of tenants are up, and neighbours are capable of group policy.
             2 endpoints of 2 nodes judged on the leaf (packet program)
               not covered: What never leaves the host is not seen.
               not covered: Two virtual functions of one interface can talk in its embedded switch unseen; an interface belongs to one job.
@@ -482,6 +486,10 @@ fn a_job_takes_back_what_it_left_and_then_nothing_waits_for_a_scrub() {
               not covered: Flooded frames are not judged by group; they stay inside the job's own segment.
               not covered: Two virtual functions of one interface can talk in its embedded switch unseen; an interface belongs to one job.
               not covered: Bandwidth guarantees and ceilings are not enforced.
+              not covered: RoCE is not kept lossless: no class, PFC or ECN is configured.
+              not covered: By a permit for a UDP service, the provider may also begin, from that port.
+              not covered: Rendered, not proved on the device: groups and source guard are in force only after a reload with the platform's lines, and while DHCP snooping is active.
+              not covered: Rendered, not proved on the device: VNIs of tenants are up, and neighbours are capable of group policy.
         "#]],
     );
 }

@@ -212,6 +212,11 @@ pub(super) const IGNORED: &[Ignored] = &[
     ),
     Ignored::free(
         "router bgp / neighbor / address-family ipv4 unicast",
+        "route-reflector-client",
+        "routes of the underlay are passed on",
+    ),
+    Ignored::free(
+        "router bgp / neighbor / address-family ipv4 unicast",
         "send-community",
         "what goes with routes of the underlay",
     ),

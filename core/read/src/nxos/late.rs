@@ -113,7 +113,10 @@ impl<'a> Late<'a> {
                     reader.claim(line, Fact::Vtep(address));
                     reader.claim(line, Fact::Has(address));
                 }
-                Some(_) => reader.lacks(line, "no shutdown", "no tunnel of the switch is up"),
+                Some(_) => {
+                    let text = "no shutdown of interface nve1".into();
+                    reader.lacks_of(line, text, "no tunnel of the switch is up");
+                }
                 None => {
                     reader.unknown(line, "this loopback has no address here");
                 }

@@ -28,10 +28,10 @@ impl<'a> Sessions<'a> {
     }
 
     pub(super) fn say(&self, reader: &mut Reader<'a>) {
-        for (line, tells) in self.evpn.values() {
+        for (neighbor, (line, tells)) in &self.evpn {
             if let (Some(line), false) = (line, tells) {
                 let why = "routes come without targets, so that nobody imports them";
-                reader.lacks(*line, "send-community extended", why);
+                reader.lacks_of(*line, format!("send-community extended of {neighbor}"), why);
             }
         }
         for &(line, neighbor) in &self.unchanged {
@@ -39,7 +39,9 @@ impl<'a> Sessions<'a> {
                 reader.claim(line, Fact::KeepsNextHop(neighbor));
             } else {
                 let why = "tunnels end here instead of where the route came from";
-                reader.lacks(line, "set ip next-hop unchanged in route-map UNCHANGED", why);
+                let text =
+                    format!("set ip next-hop unchanged of route-map UNCHANGED to {neighbor}");
+                reader.lacks_of(line, text, why);
             }
         }
     }
@@ -64,18 +66,18 @@ impl<'a> Ways<'a> {
     }
 
     pub(super) fn say(&self, reader: &mut Reader<'a>) {
-        let is_alone =
-            |line: &Option<Line<'a>>, ways: &Option<u32>| line.filter(|_| ways.is_none());
-        for (line, ways) in self.families.values() {
-            if let Some(line) = is_alone(line, ways) {
+        for ((vrf, family), (line, ways)) in &self.families {
+            if let (Some(line), None) = (line, ways) {
                 let why = "one uplink carries all that is sent";
-                reader.lacks(line, "maximum-paths 64", why);
+                let of_vrf = vrf.map(|vrf| format!(" of vrf {vrf}")).unwrap_or_default();
+                let text = format!("maximum-paths 64 of address-family {family}{of_vrf}");
+                reader.lacks_of(*line, text, why);
             }
         }
         let head = self.families.iter().find(|((vrf, _), _)| vrf.is_none());
         if let (false, Some((_, (Some(line), _)))) = (self.is_relaxed, head) {
             let why = "ways over spines of different AS are not alike, so that one carries all";
-            reader.lacks(*line, "bestpath as-path multipath-relax of router bgp", why);
+            reader.lacks_of(*line, "bestpath as-path multipath-relax of router bgp".into(), why);
         }
     }
 }

@@ -115,31 +115,20 @@ fn p2_without_the_guard_a_forged_source_speaks_as_another_job() {
 
 #[test]
 fn p2_bound_sources_are_kept_only_with_the_feature_and_room_for_them() {
-    for line in [
-        "ip dhcp snooping",
-        "feature dhcp",
-        "hardware access-list tcam region ipsg 512",
-        "ip dhcp snooping vlan 100",
-    ] {
-        check(|world| world.drop("leaf-1 nxos", line), expect![[r#"
-            opens train-1 -> serve-1: any; honestly nothing
-            opens train-1 -> serve-2: any; honestly nothing
-        "#]
-            opens serve-1 -> train-1: any; honestly nothing
-            opens serve-1 -> train-2: any; honestly nothing
-            opens train-1 -> serve-1: any; honestly nothing
-            opens train-1 -> serve-2: any; honestly nothing
-        "#]
-            opens serve-1 -> train-1: any; honestly nothing
-            opens serve-1 -> train-2: any; honestly nothing
-            opens train-1 -> serve-1: any; honestly nothing
-            opens train-1 -> serve-2: any; honestly nothing
-        "#]
-            opens serve-1 -> train-1: any; honestly nothing
-            opens serve-1 -> train-2: any; honestly nothing
-            opens train-1 -> serve-1: any; honestly nothing
-            opens train-1 -> serve-2: any; honestly nothing
-        "#]]);
+    for line in ["ip dhcp snooping", "feature dhcp", "hardware access-list tcam region ipsg 512"] {
+        check(
+            |world| world.drop("leaf-1 nxos", line),
+            expect![[r#"
+                opens serve-1 -> train-1: any; honestly nothing
+                opens serve-1 -> train-2: any; honestly nothing
+                opens train-1 -> serve-1: any; honestly nothing
+                opens train-1 -> serve-2: any; honestly nothing
+            "#]             opens train-1 -> serve-1: any; honestly nothing
+                opens train-1 -> serve-2: any; honestly nothing
+            "#]             opens train-1 -> serve-1: any; honestly nothing
+                opens train-1 -> serve-2: any; honestly nothing
+            "#]],
+        );
     }
 }
 
@@ -336,13 +325,22 @@ fn p4_a_vrf_whose_vni_is_down_routes_nothing_between_leaves() {
     );
     let vlan =
         "vlan 3000\n  vn-segment 50017\ninterface Vlan3000\n  no shutdown\n  vrf member t17\n";
-    for (says, expected) in [("  ip forward\n", expect![[r#"
+    for (says, expected) in [
+        (
+            "  ip forward\n",
+            expect![[r#"
         turns train-1 -> train-2: any
         turns train-2 -> train-1: any
-    "#]]), ("", expect![[r#"
+    "#]],
+        ),
+        (
+            "",
+            expect![[r#"
         cuts train-1 -> train-2
         cuts train-2 -> train-1
-    "#]])] {
+    "#]],
+        ),
+    ] {
         check(
             |world| {
                 world
@@ -382,35 +380,17 @@ fn p6_what_passes_on_routes_keeps_them_with_targets_and_next_hops() {
         "      route-map UNCHANGED out",
         "  set ip next-hop unchanged",
     ] {
-        check(|world| world.drop("spine-1 nxos", line), expect![[r#"
+        check(
+            |world| world.drop("spine-1 nxos", line),
+            expect![[r#"
             cuts serve-1 -> serve-2
             cuts serve-2 -> serve-1
             cuts store-1 -> store-2
             cuts store-2 -> store-1
             cuts train-1 -> train-2
             cuts train-2 -> train-1
-        "#]
-            cuts serve-1 -> serve-2
-            cuts serve-2 -> serve-1
-            cuts store-1 -> store-2
-            cuts store-2 -> store-1
-            cuts train-1 -> train-2
-            cuts train-2 -> train-1
-        "#]
-            cuts serve-1 -> serve-2
-            cuts serve-2 -> serve-1
-            cuts store-1 -> store-2
-            cuts store-2 -> store-1
-            cuts train-1 -> train-2
-            cuts train-2 -> train-1
-        "#]
-            cuts serve-1 -> serve-2
-            cuts serve-2 -> serve-1
-            cuts store-1 -> store-2
-            cuts store-2 -> store-1
-            cuts train-1 -> train-2
-            cuts train-2 -> train-1
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -431,21 +411,17 @@ fn p6_a_reflector_keeps_routes_and_their_next_hops() {
 #[test]
 fn p6_a_cable_is_routed_and_up_only_if_it_is_told() {
     for line in ["no switchport", "no shutdown"] {
-        check(|world| world.swap("leaf-1 nxos", &format!("  {line}\n"), ""), expect![[r#"
+        check(
+            |world| world.swap("leaf-1 nxos", &format!("  {line}\n"), ""),
+            expect![[r#"
             cuts serve-1 -> serve-2
             cuts serve-2 -> serve-1
             cuts store-1 -> store-2
             cuts store-2 -> store-1
             cuts train-1 -> train-2
             cuts train-2 -> train-1
-        "#]
-            cuts serve-1 -> serve-2
-            cuts serve-2 -> serve-1
-            cuts store-1 -> store-2
-            cuts store-2 -> store-1
-            cuts train-1 -> train-2
-            cuts train-2 -> train-1
-        "#]]);
+        "#]],
+        );
     }
 }
 
@@ -546,12 +522,15 @@ vrf context t17
 
 #[test]
 fn p8_a_contract_of_one_way_lets_nobody_answer_and_one_as_printed_does() {
-    check(|world| world.add("leaf-1 nxos", &CONTRACT.replace(" bidir", "")), expect![[r#"
+    check(
+        |world| world.add("leaf-1 nxos", &CONTRACT.replace(" bidir", "")),
+        expect![[r#"
         opens serve-1 -> train-1: answer tcp 2049
         opens serve-2 -> train-1: answer tcp 2049
         opens train-1 -> serve-1: ask tcp 2049
         opens train-2 -> serve-1: ask tcp 2049
-    "#]]);
+    "#]],
+    );
     check(
         |world| world.add("leaf-1 nxos", &CONTRACT.replace(" bidir", " unidir")),
         expect![[r#"
