@@ -121,7 +121,7 @@ nv overlay evpn
              2 Contract { vrf: VrfName("t17"), client: Tag(1001), provider: Tag(2001), service: Service { protocol: Udp, port: 53 } }
             15 AdvertisesEvpn
             17 Loopback(10.255.0.7)
-            14 lacks no shutdown of source-interface loopback7: no tunnel of the switch is up
+            14 lacks no shutdown of interface nve1: no tunnel of the switch is up
             ignored []
         "#]],
     );

@@ -53,7 +53,7 @@ fn each_line_that_is_taken_away_is_missed() {
         interface loopback1: is said
         ip address 10.255.0.1/32: is said
         interface nve1: is said
-        no shutdown: lacks no shutdown of source-interface loopback1
+        no shutdown: lacks no shutdown of interface nve1
         host-reachability protocol bgp: is said
         source-interface loopback1: is said
         interface Ethernet1/33: is said
@@ -120,7 +120,7 @@ fn each_line_that_is_taken_away_is_missed() {
         interface Ethernet1/5: is said
         description n1 nic 0: passes
         switchport: passes
-        switchport access vlan 100: passes
+        switchport access vlan 100: is said
         mtu 9166: lacks mtu 9166 of interface Ethernet1/5
         ip verify source dhcp-snooping-vlan: is said
         no shutdown: passes

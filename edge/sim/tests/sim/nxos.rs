@@ -123,10 +123,6 @@ fn p2_bound_sources_are_kept_only_with_the_feature_and_room_for_them() {
                 opens serve-1 -> train-2: any; honestly nothing
                 opens train-1 -> serve-1: any; honestly nothing
                 opens train-1 -> serve-2: any; honestly nothing
-            "#]             opens train-1 -> serve-1: any; honestly nothing
-                opens train-1 -> serve-2: any; honestly nothing
-            "#]             opens train-1 -> serve-1: any; honestly nothing
-                opens train-1 -> serve-2: any; honestly nothing
             "#]],
         );
     }
