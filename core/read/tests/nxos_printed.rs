@@ -54,8 +54,8 @@ fn each_line_that_is_taken_away_is_missed() {
         ip address 10.255.0.1/32: is said
         interface nve1: is said
         no shutdown: lacks no shutdown of interface nve1
-        host-reachability protocol bgp: is said
-        source-interface loopback1: is said
+        host-reachability protocol bgp: lacks host-reachability protocol bgp of interface nve1
+        source-interface loopback1: lacks source-interface loopback1 of interface nve1
         interface Ethernet1/33: is said
         no switchport: lacks no switchport of interface Ethernet1/33
         mtu 9216: lacks mtu 9216 of interface Ethernet1/33
@@ -67,7 +67,7 @@ fn each_line_that_is_taken_away_is_missed() {
         router-id 10.255.0.1: passes
         bestpath as-path multipath-relax: lacks bestpath as-path multipath-relax of router bgp
         address-family ipv4 unicast: is said
-        network 10.255.0.1/32: is said
+        network 10.255.0.1/32: lacks network 10.255.0.1/32 of address-family ipv4 unicast
         maximum-paths 64: lacks maximum-paths 64 of address-family ipv4 unicast
         address-family l2vpn evpn: is said
         maximum-paths 64: lacks maximum-paths 64 of address-family l2vpn evpn
@@ -84,28 +84,27 @@ fn each_line_that_is_taken_away_is_missed() {
         rd 10.255.0.1:60017: is said
         address-family ipv4 unicast: is said
         route-target import 65000:50017 evpn: is said
-        route-target export 65000:50017: is said
         route-target export 65000:50017 evpn: is said
         security enforce tag 999 default deny: is said
         interface nve1: is said
         member vni 50017 associate-vrf: is said
-        router bgp 4200000001: is said
-        vrf t17: lacks bestpath as-path multipath-relax of router bgp
-        address-family ipv4 unicast: is said
+        router bgp 4200000001: lacks address-family ipv4 unicast of vrf t17 of router bgp
+        vrf t17: lacks address-family ipv4 unicast of vrf t17 of router bgp, bestpath as-path multipath-relax of router bgp
+        address-family ipv4 unicast: lacks address-family ipv4 unicast of vrf t17 of router bgp
         advertise l2vpn evpn: passes
         maximum-paths 64: lacks maximum-paths 64 of address-family ipv4 unicast of vrf t17
-        vlan 100: is said
+        vlan 100: lacks vn-segment of vlan 100, vlan 100
         name J1001: passes
-        vn-segment 101001: is said
+        vn-segment 101001: lacks vn-segment of vlan 100
         interface Vlan100: is said
         description acme/research/train: passes
         no shutdown: lacks no shutdown of interface Vlan100
         mtu 9166: lacks mtu 9166 of interface Vlan100
         vrf member t17: is said
-        ip address 10.1.0.1/28: is said
+        ip address 10.1.0.1/28: lacks ip address of interface Vlan100
         fabric forwarding mode anycast-gateway: lacks fabric forwarding mode anycast-gateway of interface Vlan100
-        interface nve1: is said
-        member vni 101001: is said
+        interface nve1: lacks member vni 101001 of interface nve1
+        member vni 101001: lacks member vni 101001 of interface nve1
         suppress-arp: passes
         ingress-replication protocol bgp: lacks ingress-replication protocol bgp of member vni 101001
         evpn: is said
@@ -115,7 +114,7 @@ fn each_line_that_is_taken_away_is_missed() {
         route-target export 65000:101001: is said
         ip dhcp snooping vlan 100: is said
         security-group 1001 name J1001: is said
-        type layer4-7: passes
+        type layer4-7: lacks type layer4-7 of security-group 1001
         match connected-endpoints vrf t17 ipv4 10.1.0.2/32: is said
         interface Ethernet1/5: is said
         description n1 nic 0: passes
@@ -300,6 +299,7 @@ interface Ethernet1/7
              1 lacks no shutdown of interface Ethernet1/1: a routed port is down until it is told
              1 lacks mtu 9216 of interface Ethernet1/1: frames of more than 1,500 bytes are lost
              4 lacks no switchport of interface Ethernet1/2: a bridged port has no address: its cable is dead
+             8 lacks vlan 7: ports are in a VLAN that is not there, and dead
             ignored []
         "#]],
     );
@@ -320,6 +320,7 @@ interface Ethernet1/2
              4 CableAddress { port: Ethernet(1), address: 172.16.0.0 }
              7 Down(Ethernet(2))
              9 Attached { port: Ethernet(2), bridge: Bridge("7") }
+             9 lacks vlan 7: ports are in a VLAN that is not there, and dead
             ignored []
         "#]],
     );
@@ -355,6 +356,9 @@ vrf context t19
             15 VrfVni { vrf: VrfName("t18"), vni: Vni(50018) }
             17 VrfUp { vrf: VrfName("t19"), vni: Vni(50019) }
             17 VrfVni { vrf: VrfName("t19"), vni: Vni(50019) }
+            13 lacks address-family ipv4 unicast of vrf t17 of router bgp: the VRF hears of no route of another leaf
+            15 lacks address-family ipv4 unicast of vrf t18 of router bgp: the VRF hears of no route of another leaf
+            17 lacks address-family ipv4 unicast of vrf t19 of router bgp: the VRF hears of no route of another leaf
             ignored []
         "#]],
     );

@@ -256,7 +256,6 @@ vrf context {vrf}
   rd {address}:{rd_number}
   address-family ipv4 unicast
     route-target import {target} evpn
-    route-target export {target}
     route-target export {target} evpn
   security enforce tag 999 default deny
 interface nve1
@@ -375,12 +374,13 @@ vrf context {vrf}
     )?;
     if other.tenant != name.tenant {
         // Without `evpn` for VRFs of this leaf, with it for those of others.
-        let target = &foreign.target;
+        let (target, own) = (&foreign.target, &tenant.target);
         write!(
             out,
             "  address-family ipv4 unicast
     route-target import {target}
     route-target import {target} evpn
+    route-target export {own}
 "
         )?;
     }

@@ -242,7 +242,6 @@ fn a_tenant_is_a_vrf_that_denies_by_default() {
               rd 10.255.0.1:60017
               address-family ipv4 unicast
                 route-target import 65000:50017 evpn
-                route-target export 65000:50017
                 route-target export 65000:50017 evpn
               security enforce tag 999 default deny
             interface nve1
@@ -311,6 +310,7 @@ fn a_job_is_a_segment_with_its_group_ports_and_contracts() {
               address-family ipv4 unicast
                 route-target import 65000:50018
                 route-target import 65000:50018 evpn
+                route-target export 65000:50017
               security contract source 1001 destination 2001 policy P-1001-tcp-2049
             class-map type security match-any C-1001-udp-53
               match ipv4 udp dport 53
@@ -369,6 +369,7 @@ fn the_provider_has_the_same_contract_in_its_own_vrf() {
               address-family ipv4 unicast
                 route-target import 65000:50017
                 route-target import 65000:50017 evpn
+                route-target export 65000:50018
               security contract source 1001 destination 2001 policy P-2001-tcp-2049
         "#]],
     );

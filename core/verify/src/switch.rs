@@ -28,6 +28,12 @@ impl Verifier {
             self.weak(judgement, Some(device), Weakness::DownVni(vrf.clone()), lines.vni.ats());
             judgement.lacks(device, Dialect::Nxos, format!("vni {vni} l3"));
         }
+        if let Some(vni) = lines.vni.first()
+            && !self.facts(device).ends(*vni)
+        {
+            self.weak(judgement, Some(device), Weakness::DownVni(vrf.clone()), lines.vni.ats());
+            judgement.lacks(device, Dialect::Nxos, format!("member vni {vni} associate-vrf"));
+        }
         for (rule, at) in lines.open_answers.iter() {
             let Rule { client, provider, service } = *rule;
             let weakness = Weakness::OpenAnswers { client, provider, service };

@@ -57,28 +57,28 @@ fn a_port_in_another_tenants_segment_is_a_breach() {
         "interface Ethernet1/3\n  switchport access vlan 17",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/3 (blue/train): flooded frames, bridged on the device
-              leaf-1 nxos:55  vn-segment 100017
-              leaf-1 nxos:74  switchport access vlan 17
-              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:122  switchport access vlan 17
-              leaf-1 nxos:125  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-1 nxos:63  vn-segment 100017
+              leaf-1 nxos:83  switchport access vlan 17
+              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:133  switchport access vlan 17
+              leaf-1 nxos:136  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
             breach: leaf-2 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/3 (blue/train): flooded frames, bridged through a tunnel
-              leaf-1 nxos:55  vn-segment 100017
-              leaf-1 nxos:69  route-target export 65000:100017
-              leaf-1 nxos:122  switchport access vlan 17
-              leaf-1 nxos:125  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
-              leaf-2 nxos:45  vn-segment 100017
-              leaf-2 nxos:58  route-target import 65000:100017
-              leaf-2 nxos:64  switchport access vlan 17
-              leaf-2 nxos:67  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:63  vn-segment 100017
+              leaf-1 nxos:77  route-target export 65000:100017
+              leaf-1 nxos:133  switchport access vlan 17
+              leaf-1 nxos:136  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-2 nxos:49  vn-segment 100017
+              leaf-2 nxos:62  route-target import 65000:100017
+              leaf-2 nxos:69  switchport access vlan 17
+              leaf-2 nxos:72  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
             shared-vrf: leaf-1: blue and red are both in VRF t1
-              leaf-1 nxos:59  vrf member t1
-              leaf-1 nxos:83  vrf member t1
+              leaf-1 nxos:67  vrf member t1
+              leaf-1 nxos:92  vrf member t1
             shared-bridge: leaf-1 Ethernet1/1 (red/train) and leaf-1 Ethernet1/3 (blue/train) are both in bridge domain 17
-              leaf-1 nxos:74  switchport access vlan 17
-              leaf-1 nxos:122  switchport access vlan 17
+              leaf-1 nxos:83  switchport access vlan 17
+              leaf-1 nxos:133  switchport access vlan 17
             misbound: leaf-1: Ethernet1/3 is bound in 20, which it is not attached to
-              leaf-1 nxos:125  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-1 nxos:136  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
         "#]],
     );
 }
@@ -87,30 +87,30 @@ fn a_port_in_another_tenants_segment_is_a_breach() {
 fn a_tag_moved_to_another_job_is_found_at_its_line() {
     check(
         "leaf-1",
-        "security-group 18 name J18\n  match",
-        "security-group 17 name J17\n  match",
+        "security-group 18 name J18\n  type",
+        "security-group 17 name J17\n  type",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast, routed on the device
-              leaf-1 nxos:59  vrf member t1
-              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:74  switchport access vlan 17
-              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:83  vrf member t1
-              leaf-1 nxos:96  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:98  switchport access vlan 18
-              leaf-1 nxos:101  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:67  vrf member t1
+              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:83  switchport access vlan 17
+              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:92  vrf member t1
+              leaf-1 nxos:106  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:108  switchport access vlan 18
+              leaf-1 nxos:111  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:59  vrf member t1
-              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:74  switchport access vlan 17
-              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:83  vrf member t1
-              leaf-1 nxos:96  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:98  switchport access vlan 18
-              leaf-1 nxos:101  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:67  vrf member t1
+              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:83  switchport access vlan 17
+              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:92  vrf member t1
+              leaf-1 nxos:106  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:108  switchport access vlan 18
+              leaf-1 nxos:111  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             shared-tag: tag 17 is used by red/train and by red/tune
-              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:96  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:106  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
         "#]],
     );
 }
@@ -157,23 +157,23 @@ fn a_vrf_that_does_not_deny_by_default_lets_jobs_meet() {
         "",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast, routed on the device
-              leaf-1 nxos:58  vrf member t1
-              leaf-1 nxos:71  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:73  switchport access vlan 17
-              leaf-1 nxos:76  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:82  vrf member t1
-              leaf-1 nxos:95  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:97  switchport access vlan 18
-              leaf-1 nxos:100  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:66  vrf member t1
+              leaf-1 nxos:80  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:82  switchport access vlan 17
+              leaf-1 nxos:85  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:91  vrf member t1
+              leaf-1 nxos:105  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:107  switchport access vlan 18
+              leaf-1 nxos:110  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:58  vrf member t1
-              leaf-1 nxos:71  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:73  switchport access vlan 17
-              leaf-1 nxos:76  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:82  vrf member t1
-              leaf-1 nxos:95  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:97  switchport access vlan 18
-              leaf-1 nxos:100  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:66  vrf member t1
+              leaf-1 nxos:80  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:82  switchport access vlan 17
+              leaf-1 nxos:85  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:91  vrf member t1
+              leaf-1 nxos:105  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:107  switchport access vlan 18
+              leaf-1 nxos:110  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             open-vrf: leaf-1: VRF t1 does not deny by default
               leaf-1 nxos:36  vni 50001 l3
               leaf-1 nxos lacks security enforce tag 999 default deny
@@ -189,16 +189,16 @@ fn a_port_without_source_guard_can_speak_for_others() {
         "vlan 18\n  mtu 9166",
         expect![[r#"
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:59  vrf member t1
-              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:74  switchport access vlan 17
-              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:83  vrf member t1
-              leaf-1 nxos:96  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:98  switchport access vlan 18
-              leaf-1 nxos:100  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:67  vrf member t1
+              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:83  switchport access vlan 17
+              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:92  vrf member t1
+              leaf-1 nxos:106  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:108  switchport access vlan 18
+              leaf-1 nxos:110  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             unguarded: leaf-1: Ethernet1/2 lets any source address pass
-              leaf-1 nxos:98  switchport access vlan 18
+              leaf-1 nxos:108  switchport access vlan 18
               leaf-1 nxos lacks ip verify source dhcp-snooping-vlan
         "#]],
     );
@@ -212,7 +212,7 @@ fn a_segment_without_an_explicit_import_is_told() {
         "",
         expect![[r#"
             automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
-              leaf-2 nxos:45  vn-segment 100017
+              leaf-2 nxos:49  vn-segment 100017
               leaf-2 nxos lacks route-target import 65000:100017
         "#]],
     );
@@ -227,19 +227,19 @@ fn a_session_that_only_one_side_names_severs_what_crosses_it() {
         expect![[r#"
             severed: leaf-1 Ethernet1/1 (red/train) cannot reach leaf-2 Ethernet1/1 (red/train): unicast
               leaf-1 nxos:39  route-target import 65000:50001 evpn
-              leaf-1 nxos:55  vn-segment 100017
-              leaf-1 nxos:59  vrf member t1
-              leaf-1 nxos:68  route-target import 65000:100017
-              leaf-1 nxos:72  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:74  switchport access vlan 17
-              leaf-1 nxos:77  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:63  vn-segment 100017
+              leaf-1 nxos:67  vrf member t1
+              leaf-1 nxos:76  route-target import 65000:100017
+              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:83  switchport access vlan 17
+              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
               leaf-2 nxos:40  route-target export 65000:50001 evpn
-              leaf-2 nxos:45  vn-segment 100017
-              leaf-2 nxos:49  vrf member t1
-              leaf-2 nxos:59  route-target export 65000:100017
-              leaf-2 nxos:62  match connected-endpoints vrf t1 ipv4 10.0.0.3/32
-              leaf-2 nxos:64  switchport access vlan 17
-              leaf-2 nxos:67  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-2 nxos:49  vn-segment 100017
+              leaf-2 nxos:53  vrf member t1
+              leaf-2 nxos:63  route-target export 65000:100017
+              leaf-2 nxos:67  match connected-endpoints vrf t1 ipv4 10.0.0.3/32
+              leaf-2 nxos:69  switchport access vlan 17
+              leaf-2 nxos:72  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
             half-session: spine: neighbour 172.16.0.2 does not name this device back, or not alike, or is not at the other end of the cable
               spine nxos:27  remote-as 65002
             half-session: leaf-2: neighbour 172.16.0.3 does not name this device back, or not alike, or is not at the other end of the cable
@@ -256,7 +256,7 @@ fn a_line_that_nobody_knows_is_told() {
         "ip route 0.0.0.0/0 10.9.9.9\nvlan 17\n",
         expect![[r#"
             stray-route: leaf-2: a route that nobody planned: `ip route 0.0.0.0/0 10.9.9.9`
-              leaf-2 nxos:44  ip route 0.0.0.0/0 10.9.9.9
+              leaf-2 nxos:48  ip route 0.0.0.0/0 10.9.9.9
         "#]],
     );
 }
@@ -269,7 +269,7 @@ fn an_automatic_route_target_is_told() {
         "    route-target export 65000:100017\n    route-target import auto",
         expect![[r#"
             automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
-              leaf-2 nxos:60  route-target import auto
+              leaf-2 nxos:64  route-target import auto
         "#]],
     );
 }
@@ -297,8 +297,8 @@ fn a_distinguisher_used_twice_is_told() {
         "rd 10.255.0.1:17",
         expect![[r#"
             shared-distinguisher: route distinguisher 10.255.0.1:17 is used by segment 100017 on leaf-1 and by segment 100018 on leaf-1
-              leaf-1 nxos:67  rd 10.255.0.1:17
-              leaf-1 nxos:91  rd 10.255.0.1:17
+              leaf-1 nxos:75  rd 10.255.0.1:17
+              leaf-1 nxos:100  rd 10.255.0.1:17
         "#]],
     );
 }
@@ -313,23 +313,23 @@ fn a_contract_without_consent_is_a_breach_at_its_service() {
          policy-map type security P\n  class C\n    permit\n",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast to tcp 22, routed on the device
-              leaf-1 nxos:65  vrf member t1
-              leaf-1 nxos:78  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:80  switchport access vlan 17
-              leaf-1 nxos:83  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:89  vrf member t1
-              leaf-1 nxos:102  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:104  switchport access vlan 18
-              leaf-1 nxos:107  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:73  vrf member t1
+              leaf-1 nxos:87  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:89  switchport access vlan 17
+              leaf-1 nxos:92  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:98  vrf member t1
+              leaf-1 nxos:112  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:114  switchport access vlan 18
+              leaf-1 nxos:117  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast from tcp 22, routed on the device
-              leaf-1 nxos:65  vrf member t1
-              leaf-1 nxos:78  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:80  switchport access vlan 17
-              leaf-1 nxos:83  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:89  vrf member t1
-              leaf-1 nxos:102  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:104  switchport access vlan 18
-              leaf-1 nxos:107  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:73  vrf member t1
+              leaf-1 nxos:87  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:89  switchport access vlan 17
+              leaf-1 nxos:92  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:98  vrf member t1
+              leaf-1 nxos:112  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:114  switchport access vlan 18
+              leaf-1 nxos:117  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             open-answers: leaf-1: group 18 may open connections to every port of group 17 from tcp 22
               leaf-1 nxos:42  security contract source 17 destination 18 policy P bidir
               leaf-1 nxos lacks match ipv4 tcp stateful dport 22
@@ -472,6 +472,10 @@ vrf context t{tenant}
   security enforce tag 999 default deny
 interface nve1
   member vni 5000{tenant} associate-vrf
+router bgp 6500{number}
+  vrf t{tenant}
+    address-family ipv4 unicast
+      maximum-paths 64
 "
     )
 }
@@ -498,6 +502,7 @@ evpn
     route-target export 65000:1000{tag}
 ip dhcp snooping vlan {tag}
 security-group {tag} name J{tag}
+  type layer4-7
   match connected-endpoints vrf t{tenant} ipv4 {address}/32
 interface Ethernet1/{port}
   switchport access vlan {tag}

@@ -139,15 +139,20 @@ impl<'a> Reader<'a> {
                 DONE
             }
             ["vlan", list] if list.contains([',', '-']) => {
-                values::vlans(list)?;
+                self.late.ports.vlans.extend(values::vlans(list)?);
                 DONE
             }
             ["vlan", vlan] => {
                 values::bridge(vlan)?;
+                self.late.ports.vlans.extend(values::vlans(vlan)?);
                 opens(Block::Vlan(vlan))
             }
             ["evpn"] => opens(Block::Evpn),
-            ["security-group", tag, "name", _] => opens(Block::Group(values::group(tag)?)),
+            ["security-group", tag, "name", name] if name.is_ascii() => {
+                let tag = values::group(tag)?;
+                self.late.groups_of_type.entry(tag).or_insert((line, false));
+                opens(Block::Group(tag))
+            }
             ["vrf", "context", "management"] => opens(Block::Management),
             ["vrf", "context", name] => opens(Block::Vrf(name)),
             ["vdc", _, "id", "1"] => opens(Block::Vdc),
@@ -360,6 +365,7 @@ impl<'a> Reader<'a> {
             }
             ["address-family", "ipv4", "unicast"] => {
                 self.late.ways.family(None, "ipv4 unicast", line);
+                self.late.underlay.get_or_insert(line);
                 opens(Block::BgpIpv4)
             }
             ["address-family", "l2vpn", "evpn"] => {
@@ -374,6 +380,7 @@ impl<'a> Reader<'a> {
         match *words {
             ["network", host] => {
                 let host = values::host(host)?;
+                self.late.announced.insert(host);
                 self.claim(line, Fact::Announces(host));
                 DONE
             }
@@ -397,6 +404,7 @@ impl<'a> Reader<'a> {
         match *words {
             ["address-family", "ipv4", "unicast"] => {
                 self.late.ways.family(Some(vrf), "ipv4 unicast", line);
+                self.late.routed.insert(vrf);
                 opens(Block::BgpVrfIpv4(vrf))
             }
             _ => Ok(None),
@@ -474,10 +482,12 @@ impl<'a> Reader<'a> {
             ["vni", vni] => {
                 let vni = values::vni(vni)?;
                 self.late.gateways.vnis.push((line, name, vni));
+                self.late.vrfs.insert(name, line);
                 Fact::VrfVni { vrf, vni }
             }
             ["vni", vni, "l3"] => {
                 let vni = values::vni(vni)?;
+                self.late.vrfs.insert(name, line);
                 self.claim(line, Fact::VrfUp { vrf: vrf.clone(), vni });
                 Fact::VrfVni { vrf, vni }
             }
@@ -565,6 +575,10 @@ impl<'a> Reader<'a> {
     }
 
     fn group(&mut self, line: Line<'a>, words: &[&'a str], tag: Tag) -> Below<'a> {
+        if let ["type", "layer4-7"] = *words {
+            self.late.groups_of_type.entry(tag).and_modify(|(_, is_told)| *is_told = true);
+            return DONE;
+        }
         let ["match", "connected-endpoints", "vrf", vrf, "ipv4", net] = *words else {
             return Ok(None);
         };

@@ -44,12 +44,17 @@ impl<'a> Gateways<'a> {
         self.gateways.entry(vlan).or_default()
     }
 
-    pub(super) fn say(self, reader: &mut Reader<'a>) {
+    /// Says what is up, and what is missing beside the segments whose tunnels end here.
+    pub(super) fn say(self, members: &BTreeMap<Vni, (Line<'a>, bool)>, reader: &mut Reader<'a>) {
         let of_vrfs: BTreeSet<Vni> = self.vnis.iter().map(|(_, _, vni)| *vni).collect();
         // A VLAN with the VNI of a VRF is no segment: nothing is bridged in it.
         for &(line, vlan, vni) in self.segments.iter().filter(|(.., vni)| !of_vrfs.contains(vni)) {
             if let Ok(bridge) = values::bridge(vlan) {
                 reader.claim(line, Fact::SegmentOf { bridge, vni });
+            }
+            if !members.contains_key(&vni) {
+                let text = format!("member vni {vni} of interface nve1");
+                reader.lacks_of(line, text, "the segment has no tunnel to other leaves");
             }
         }
         for &(line, vrf, vni) in &self.vnis {
@@ -57,8 +62,16 @@ impl<'a> Gateways<'a> {
                 reader.claim(line, Fact::VrfUp { vrf: values::vrf(vrf), vni });
             }
         }
-        for lines in self.gateways.into_values() {
-            lines.say(reader);
+        let has_segment = |vlan: &str| self.segments.iter().any(|(_, held, _)| *held == vlan);
+        for (vlan, lines) in self.gateways {
+            if let Some(head) = lines.head.filter(|_| !lines.addresses.is_empty())
+                && !has_segment(vlan)
+            {
+                let text = format!("vn-segment of vlan {vlan}");
+                reader.lacks_of(head, text, "the VLAN is on this leaf alone");
+            }
+            let mut own = self.segments.iter().filter(|(_, held, _)| *held == vlan);
+            lines.say(own.any(|(.., vni)| of_vrfs.contains(vni)), reader);
         }
     }
 
@@ -75,9 +88,13 @@ impl<'a> Gateways<'a> {
 
 impl<'a> Lines<'a> {
     /// Such an interface is down until it is told, and has no address that others have too.
-    fn say(self, reader: &mut Reader<'a>) {
+    fn say(self, is_of_vrf: bool, reader: &mut Reader<'a>) {
         let Some(head) = self.head else { return };
         if self.addresses.is_empty() {
+            if self.vrf.is_some() && !self.forwards {
+                let text = if is_of_vrf { "ip forward" } else { "ip address" };
+                reader.lacks(head, text, "nothing is routed out of the VLAN");
+            }
             return;
         }
         if !self.is_up {

@@ -1,6 +1,6 @@
 //! Claims that take several lines of dialect `nxos`, made when the whole text is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use model::{Protocol, Service};
@@ -29,6 +29,14 @@ pub(super) struct Late<'a> {
     pub(super) guard_room: bool,
     /// Where bound sources are kept.
     pub(super) snooping: Option<Line<'a>>,
+    /// Where the underlay's address family is opened, and what is announced there.
+    pub(super) underlay: Option<Line<'a>>,
+    pub(super) announced: BTreeSet<Ipv4Addr>,
+    /// VRFs with a VNI, and those that BGP routes in.
+    pub(super) vrfs: BTreeMap<&'a str, Line<'a>>,
+    pub(super) routed: BTreeSet<&'a str>,
+    /// Groups, and whether each is told what it selects by.
+    pub(super) groups_of_type: BTreeMap<Tag, (Line<'a>, bool)>,
     /// Whether nve1 is up.
     pub(super) tunnels_up: bool,
     /// Where nve1 is told to advertise what it has.
@@ -122,6 +130,31 @@ impl<'a> Late<'a> {
                 }
             }
         }
+        if let (Some((line, _)), None) = (self.source, self.reachability) {
+            let text = "host-reachability protocol bgp of interface nve1".into();
+            reader.lacks_of(line, text, "nobody is told what is behind the switch");
+        }
+        if let (None, Some(line)) = (self.source, self.reachability) {
+            let text = "source-interface loopback1 of interface nve1".into();
+            reader.lacks_of(line, text, "tunnels come from nowhere");
+        }
+        let source = self.source.and_then(|(_, name)| self.loopbacks.get(name));
+        if let (Some(address), Some(line)) = (source, self.underlay)
+            && !self.announced.contains(address)
+        {
+            let text = format!("network {address}/32 of address-family ipv4 unicast");
+            reader.lacks_of(line, text, "nobody knows the way to the switch's tunnels");
+        }
+        for (vrf, line) in self.vrfs.iter().filter(|(vrf, _)| !self.routed.contains(*vrf)) {
+            let text = format!("address-family ipv4 unicast of vrf {vrf} of router bgp");
+            reader.lacks_of(*line, text, "the VRF hears of no route of another leaf");
+        }
+        for (tag, line) in
+            self.groups_of_type.iter().filter_map(|(tag, (line, is))| (!is).then_some((tag, line)))
+        {
+            let text = format!("type layer4-7 of security-group {tag}");
+            reader.lacks_of(*line, text, "the group is not told what it selects by");
+        }
         if let Some((line, false)) = self.mgmt {
             let why = "the port for people is in the fabric's own routing";
             reader.lacks(line, "vrf member management", why);
@@ -134,7 +167,7 @@ impl<'a> Late<'a> {
             contract.say(&self.policies, reader);
         }
         self.ports.say(reader);
-        self.gateways.say(reader);
+        self.gateways.say(&self.members, reader);
         self.sessions.say(reader);
         self.ways.say(reader);
     }

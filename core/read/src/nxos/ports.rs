@@ -1,6 +1,6 @@
 //! Ports of dialect `nxos`: what all lines of a port come to, and what is so without a line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use model::Port;
@@ -17,6 +17,8 @@ pub(super) struct Ports<'a> {
     pub(super) routed_by_default: bool,
     /// Whether a bridged port is down where no line says which.
     pub(super) shut_by_default: bool,
+    /// The VLANs that there are, from the first of each run to its last.
+    pub(super) vlans: Vec<(u16, u16)>,
     ports: BTreeMap<Port, Lines<'a>>,
 }
 
@@ -46,6 +48,7 @@ impl<'a> Ports<'a> {
 
     /// Says what each port is, in its order.
     pub(super) fn say(&self, reader: &mut Reader<'a>) {
+        let mut told = BTreeSet::new();
         for (&port, lines) in &self.ports {
             let Some(head) = lines.head else { continue };
             if lines.is_routed.unwrap_or(self.routed_by_default) {
@@ -53,8 +56,19 @@ impl<'a> Ports<'a> {
             } else {
                 let is_down = lines.is_shut || (self.shut_by_default && !lines.is_up);
                 lines.say_bridged(port, head, is_down, reader);
+                let absent = lines.access.iter().filter(|(_, vlan)| !self.has(vlan));
+                for (line, vlan) in absent.filter(|(_, vlan)| told.insert(vlan)) {
+                    let why = "ports are in a VLAN that is not there, and dead";
+                    reader.lacks_of(*line, format!("vlan {vlan}"), why);
+                }
             }
         }
+    }
+
+    /// Whether there is such a VLAN; the first one always is.
+    fn has(&self, vlan: &Bridge) -> bool {
+        let number = vlan.0.parse().unwrap_or_default();
+        number == 1 || self.vlans.iter().any(|(first, last)| (*first..=*last).contains(&number))
     }
 }
 

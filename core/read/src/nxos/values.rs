@@ -57,18 +57,22 @@ pub(super) fn ways(word: &str) -> Result<u32, Why> {
 }
 
 /// A list of VLANs, as a switch prints all that it has: `1,100-105`.
-pub(super) fn vlans(list: &str) -> Result<(), Why> {
+pub(super) fn vlans(list: &str) -> Result<Vec<(u16, u16)>, Why> {
     const WHY: Why = "a list of VLANs is written 1,100-105, each once and in their order";
     let mut last = 0_u16;
+    let mut runs = Vec::new();
     for run in list.split(',') {
         let (first, end) = run.split_once('-').unwrap_or((run, run));
         let ends = [first, end].map(|vlan| bridge(vlan).ok().and_then(|_| vlan.parse().ok()));
         match ends {
-            [Some(first), Some(end)] if last < first && first <= end => last = end,
+            [Some(first), Some(end)] if last < first && first <= end => {
+                runs.push((first, end));
+                last = end;
+            }
             _ => return Err(WHY),
         }
     }
-    Ok(())
+    Ok(runs)
 }
 
 /// A tag that can be a group's own: 1 and 15 are reserved, and a group with the tag of the

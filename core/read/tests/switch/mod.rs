@@ -57,7 +57,6 @@ vrf context t17
   rd 10.255.0.1:60017
   address-family ipv4 unicast
     route-target import 65000:50017 evpn
-    route-target export 65000:50017
     route-target export 65000:50017 evpn
   security enforce tag 999 default deny
 interface nve1
@@ -113,6 +112,7 @@ vrf context t17
   address-family ipv4 unicast
     route-target import 65000:50018
     route-target import 65000:50018 evpn
+    route-target export 65000:50017
   security contract source 1001 destination 2001 policy P-tcp-2049
 ";
 
