@@ -140,7 +140,10 @@ pub(crate) const HOLES: &[Hole] = &[
     }),
     hole("a target is dropped", |spot, _| {
         // Without `evpn` it matters where VRFs of one switch consent.
-        (spot.text.ends_with(" evpn") || spot.job().is_some()).then_some(())?;
+        let is_own = || spot.text.ends_with(&format!(" {}", spot.job()?.1.target)).then_some(());
+        if !spot.text.ends_with(" evpn") {
+            is_own()?;
+        }
         spot.dropped("route-target export")
     }),
     hole("a neighbour is dropped", |spot, _| spot.dropped("remote-as")),
@@ -208,6 +211,9 @@ pub(crate) const HOLES: &[Hole] = &[
             format!("vrf context {}", ours.vrf),
             "  address-family ipv4 unicast".into(),
             format!("    route-target import {}", theirs.target),
+            format!("vrf context {}", theirs.vrf),
+            "  address-family ipv4 unicast".into(),
+            format!("    route-target export {}", theirs.target),
             spot.text.into(),
         ])
     }),
