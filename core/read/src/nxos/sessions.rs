@@ -47,11 +47,14 @@ impl<'a> Sessions<'a> {
     }
 }
 
+/// Where an address family is opened, and over how many ways it spreads what it sends.
+type Family<'a> = (Option<Line<'a>>, Option<u32>);
+
 /// Over how many ways each address family spreads what it sends.
 #[derive(Default)]
 pub(super) struct Ways<'a> {
     /// By VRF and family: where it is opened, and over how many ways.
-    families: BTreeMap<(Option<&'a str>, &'static str), (Option<Line<'a>>, Option<u32>)>,
+    families: BTreeMap<(Option<&'a str>, &'static str), Family<'a>>,
     /// Whether ways through different neighbours are alike.
     pub(super) is_relaxed: bool,
 }
