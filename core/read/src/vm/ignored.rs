@@ -66,11 +66,8 @@ pub(super) const IGNORED: &[Ignored] = &[
     Ignored::free("os", "loader", "which firmware starts it"),
     Ignored::free("os", "nvram", "which firmware starts it"),
     Ignored::free("os/type", "@arch=x86_64", "which machine it is"),
-    Ignored::free(
-        "os/type",
-        "@machine=(q35|pc-q35-7.2|pc-q35-8.2|pc-q35-9.0|pc-q35-9.2|pc-q35-10.0)",
-        "which machine it is",
-    ),
+    Ignored::free("os/type", "@machine=pc-q35-<version>", "which machine it is"),
+    Ignored::free("os/type", "@machine=q35", "which machine it is"),
     Ignored::free("os/type", "=hvm", "which machine it is"),
     Ignored::free("os/boot", "@dev=hd", "its own disks"),
     Ignored::free("os/firmware", "feature", "which firmware starts it"),

@@ -13,6 +13,7 @@ use super::node::{Seat, add_seats};
 use super::{Atom, Lack, LayerPlace, LayerWeakness, Member, Named, Owner, Spot, Strength};
 use crate::device::At;
 use crate::verifier::{JobId, Verifier};
+use crate::weakness::Weakness;
 
 /// The partition that every port of a fabric is in, by which the subnet manager reaches it.
 pub(super) const DEFAULT_KEY: u16 = 0x7fff;
