@@ -216,7 +216,7 @@ impl Fabric {
             thread::sleep(A_MOMENT);
         }
         let mut manager = fabric.on_it("opensm");
-        manager.args(["-g", "0", "-s", "0", "-D", "0x03", "-P"]);
+        manager.args(["-g", "0", "-s", "0", "-D", "0x03", "-d2", "-P"]);
         manager.arg(fabric.folder.join("partitions.conf"));
         manager.arg("-f").arg(fabric.folder.join("log"));
         fabric.children.push(quiet(&mut manager).spawn().ok()?);
@@ -241,7 +241,7 @@ impl Fabric {
         self.wait_for(before + 1)?;
         let mut script = String::new();
         for lid in &self.lids {
-            let _ = writeln!(script, "echo port; smpquery pkeys {lid} 1");
+            let _ = writeln!(script, "echo ===; smpquery pkeys {lid} 1");
         }
         let said = self.ask(&script)?;
         let keys = |port: &str| {
@@ -249,7 +249,7 @@ impl Fabric {
             let keys = words.filter_map(|word| u16::from_str_radix(word, 16).ok());
             keys.filter(|key| *key != 0).collect()
         };
-        let tables: Tables = said.split("port\n").skip(1).map(keys).collect();
+        let tables: Tables = said.split("===\n").skip(1).map(keys).collect();
         (tables.len() == self.lids.len()).then_some(tables)
     }
 
