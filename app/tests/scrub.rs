@@ -41,7 +41,8 @@ fn a_node_goes_to_another_tenant_only_with_evidence() {
 
     let evidence = |memory: &str| {
         format!(
-            r#"[{{"memory": "{memory}", "method": "zeros", "readBack": "all of it", "by": "h1", "at": "now"}}]"#
+            r#"[{{"memory": "{memory}", "method": "zeros", "readBack": "sha256:{}", "by": "h1", "at": "2020-11-16T09:00:00Z"}}]"#,
+            "0a".repeat(32)
         )
     };
     let scrub = |job: &str, code: i32| {
@@ -58,6 +59,10 @@ fn a_node_goes_to_another_tenant_only_with_evidence() {
     assert_eq!((&clean["node"], &clean["left"]), (&"h1".into(), &serde_json::json!([])));
     apply(0);
 
+    desk.write("done.json", &evidence("nic").replace("zeros", "trust me"));
+    assert!(scrub("red/train", 1).err.contains("its method is none of"));
+    desk.write("done.json", &evidence("nic").replace("2020", "2999"));
+    assert!(scrub("red/train", 1).err.contains("is not here yet"));
     desk.write("done.json", "zeros everywhere");
     assert!(scrub("red/train", 1).err.contains("is no list of evidence"));
 }

@@ -8,9 +8,11 @@
 mod edit;
 mod insert;
 mod judge;
+mod pkey;
 mod rule;
 mod slurm;
 mod sound;
+mod vm;
 
 use std::collections::BTreeSet;
 
@@ -19,9 +21,11 @@ use model::Dialect;
 use crate::Chance;
 
 pub use judge::{Judged, judge, run};
+pub use pkey::OpenSm;
 pub use rule::Rules;
 pub use slurm::Slurmctld;
 pub use sound::sound;
+pub use vm::Libvirt;
 
 /// In which way a text is edited.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use model::{Evidence, JobName, Memory, Name};
+use model::{Evidence, JobName, Memory, Name, Timestamp};
 use plan::{Choice, Ledger, Resting};
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ use crate::words::{self, Format, GOOD, NAME, Table, cell, examples, painted, som
 #[command(after_help = examples!(
     "bulkhead scrub" => "the nodes that wait, after whom, and for which memories",
     "bulkhead scrub h1 acme/train --evidence done.json" => "write evidence down",
-    "echo '[{\"memory\": \"hbm\", \"method\": \"zeros\", \"readBack\": \"all of it\", \"by\": \"h1\", \"at\": \"2026-11-16T09:00:00Z\"}]' > done.json"
+    "echo '[{\"memory\": \"hbm\", \"method\": \"zeros\", \"readBack\": \"sha256:e3b0…\", \"by\": \"h1\", \"at\": \"2026-11-16T09:00:00Z\"}]' > done.json"
         => "what evidence looks like",
 ))]
 pub(crate) struct Scrub {
@@ -131,10 +131,19 @@ impl Scrub {
 fn read(path: &Path) -> Result<Vec<Evidence>, Stop> {
     let text =
         fs::read_to_string(path).map_err(|source| Unreadable { path: path.to_owned(), source })?;
-    serde_json::from_str(&text).map_err(|wrong| {
-        let problem = format!("{} is no list of evidence: {wrong}", path.display());
+    let none = |why: &dyn std::fmt::Display| {
+        let problem = format!("{} is no list of evidence: {why}", path.display());
         Stop::argument("no-evidence", problem, "`bulkhead scrub --help` shows one")
-    })
+    };
+    let evidence: Vec<Evidence> = serde_json::from_str(&text).map_err(|wrong| none(&wrong))?;
+    for one in &evidence {
+        let is_early = Timestamp::of_rfc3339(&one.at).is_some_and(|at| at > now());
+        let flaw = one.flaw().or(is_early.then_some("its time is not here yet"));
+        if let Some(flaw) = flaw {
+            return Err(none(&format!("of {}, {flaw}", one.memory)));
+        }
+    }
+    Ok(evidence)
 }
 
 fn waiting(ledger: &Ledger) -> Vec<Waiting> {

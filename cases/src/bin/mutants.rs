@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use cases::Chance;
-use cases::mutant::{Consumer, Effect, Judged, Rules, Slurmctld, run, sound};
+use cases::mutant::{Consumer, Effect, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound};
 use model::Dialect;
 
 fn main() -> ExitCode {
@@ -52,6 +52,8 @@ fn mutate(asked: &Asked) -> Result<bool, String> {
     let world = sound(asked.dialect)?;
     let mut consumer: Box<dyn Consumer> = match asked.dialect {
         Dialect::Slurm => Box::new(Slurmctld::default()),
+        Dialect::Pkey => Box::new(OpenSm::default()),
+        Dialect::Vm => Box::new(Libvirt::default()),
         dialect => Box::new(Rules(dialect)),
     };
     let mut chance = Chance::new(asked.seed);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::Dialect;
 use read::description;
 
-use super::{Mutant, MutantKind};
+use super::{Mutant, MutantKind, pkey, vm};
 use crate::Chance;
 
 /// One edit; none where chance came upon a line that cannot be edited so.
@@ -13,6 +13,16 @@ pub(super) fn at_random(dialect: Dialect, sound: &str, chance: &mut Chance) -> O
     let lines: Vec<&str> = sound.lines().collect();
     let at = chance.below(lines.len());
     let line = *lines.get(at)?;
+    if chance.percent(60) {
+        let own = match dialect {
+            Dialect::Pkey => Some(pkey::edit(&lines, at, chance)?),
+            Dialect::Vm => Some(vm::edit(&lines, at, chance)?),
+            _ => None,
+        };
+        if let Some((kind, what, text)) = own {
+            return Some(Mutant { kind, line: at as u32 + 1, what, text });
+        }
+    }
     let (kind, what, text) = match chance.below(100) {
         0..12 => (MutantKind::Delete, format!("gone: {line}"), with(&lines, at, &[])),
         12..52 => changed(dialect, &lines, at, chance)?,
@@ -47,15 +57,15 @@ pub(super) fn absences(dialect: Dialect, sound: &str) -> Vec<Mutant> {
     all
 }
 
-type Edit = (MutantKind, String, String);
+pub(super) type Edit = (MutantKind, String, String);
 
 /// The text with these lines in place of one.
-fn with(lines: &[&str], at: usize, new: &[&str]) -> String {
+pub(super) fn with(lines: &[&str], at: usize, new: &[&str]) -> String {
     let all = lines[..at].iter().chain(new).chain(&lines[at + 1..]);
     all.map(|line| format!("{line}\n")).collect()
 }
 
-fn edited(kind: MutantKind, lines: &[&str], at: usize, new: &str) -> Option<Edit> {
+pub(super) fn edited(kind: MutantKind, lines: &[&str], at: usize, new: &str) -> Option<Edit> {
     let what = format!("{} -> {new}", lines[at].trim());
     (new != lines[at]).then(|| (kind, what, with(lines, at, &[new])))
 }

@@ -18,6 +18,8 @@ pub(super) struct Accepted {
 pub(super) const fn accepted(dialect: Dialect) -> &'static [Accepted] {
     match dialect {
         Dialect::Slurm => super::slurm::ACCEPTED,
+        Dialect::Pkey => super::pkey::ACCEPTED,
+        Dialect::Vm => super::vm::ACCEPTED,
         _ => &[],
     }
 }

@@ -81,8 +81,8 @@ pub fn run(
     chance: &mut Chance,
     count: usize,
 ) -> Vec<Judged> {
-    let artifacts: Vec<&Artifact> =
-        world.artifacts.iter().filter(|artifact| artifact.dialect == dialect).collect();
+    let says = |artifact: &&Artifact| artifact.dialect == dialect && !artifact.text().is_empty();
+    let artifacts: Vec<&Artifact> = world.artifacts.iter().filter(says).collect();
     let mut verifier = verify::reading(&world.plan.fleet, &world.owners, &world.artifacts);
     let share = count.div_ceil(artifacts.len().max(1));
     let mut all = Vec::with_capacity(count);

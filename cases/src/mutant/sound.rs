@@ -19,7 +19,8 @@ pub fn sound(dialect: Dialect) -> Result<World, String> {
         let text = std::fs::read_to_string(&path);
         documents.push(text.map_err(|cause| format!("{}: {cause}", path.display()))?);
     }
-    let world = from_documents(&documents.join("\n---\n"))?;
+    let mut world = from_documents(&documents.join("\n---\n"))?;
+    super::vm::print(&mut world);
     if world.artifacts.iter().any(|artifact| artifact.dialect == dialect) {
         return Ok(world);
     }

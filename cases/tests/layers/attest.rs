@@ -73,7 +73,7 @@ fn a_machine_that_runs_and_was_never_attested_is_found() {
         &[],
         expect![[r#"
             unattested: h1: no report vouches for the machine of red/train, whose tenant demands one
-              h1 vm:40  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
+              h1 vm:43  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
         "#]],
     );
 }
@@ -107,7 +107,7 @@ fn a_report_that_was_moved_to_another_node_is_found() {
         &[&REPORT.replace("on h1", "on h2")],
         expect![[r#"
             unattested: h1: no report vouches for the machine of red/train, whose tenant demands one
-              h1 vm:40  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
+              h1 vm:43  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
             stray-report: h1: a report is about a machine of red/train on h2, which is not here
               h1 attest:1  report red/train on h2 sev-snp measurement EXPECTED by notary at 2026-11-16T09:00:00Z age 42
         "#]],

@@ -291,12 +291,12 @@ fn a_guest_with_anothers_gpu_is_a_breach() {
             "],
         expect![[r#"
             breach: h1 (blue/tune) was given h1 GPU 1 (red/train) by vm: data can cross
-              h1 vm:17  <address domain='0x0000' bus='0x86' slot='0x00' function='0x0'/>
+              h1 vm:20  <address domain='0x0000' bus='0x86' slot='0x00' function='0x0'/>
             disagree: h1: of blue/tune vfio names GPUs 5, 7 and vm names GPUs 1, 7
               h1 vfio:17  bind 0000:0f:00.0 vfio-pci
               h1 vfio:18  bind 0000:10:00.0 vfio-pci
-              h1 vm:17  <address domain='0x0000' bus='0x86' slot='0x00' function='0x0'/>
-              h1 vm:22  <address domain='0x0000' bus='0x10' slot='0x00' function='0x0'/>
+              h1 vm:20  <address domain='0x0000' bus='0x86' slot='0x00' function='0x0'/>
+              h1 vm:25  <address domain='0x0000' bus='0x10' slot='0x00' function='0x0'/>
         "#]],
     );
 }
@@ -312,7 +312,7 @@ fn a_guest_that_is_not_confidential_where_its_tenant_asks_for_it_is_found() {
             "],
         expect![[r#"
             not-confidential: h1: the machine of red/train is launched with nothing; it asks for sev-snp
-              h1 vm:40  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
+              h1 vm:43  <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>red/train</tenancy:job>
         "#]],
     );
 }

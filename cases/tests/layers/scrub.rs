@@ -37,11 +37,11 @@ fn evidence_for_every_memory_is_a_proof() {
         "",
         expect![[r#"
             after blue/tune nics 0,2 red/train owing hbm,nic
-            scrubbed blue/tune nics 0,2 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
-            scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
+            scrubbed blue/tune nics 0,2 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+            scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
             after red/more nics 1,3 red/train owing hbm,nic
-            scrubbed red/more nics 1,3 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
-            scrubbed red/more nics 1,3 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
+            scrubbed red/more nics 1,3 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+            scrubbed red/more nics 1,3 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 
         "#]],
     );
@@ -53,10 +53,10 @@ fn a_memory_without_evidence_is_where_both_meet() {
         "scrubbed blue/tune nics 0,2 red/train hbm",
         expect![[r#"
             after blue/tune nics 0,2 red/train owing hbm,nic
-            scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
+            scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
             after red/more nics 1,3 red/train owing hbm,nic
-            scrubbed red/more nics 1,3 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
-            scrubbed red/more nics 1,3 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
+            scrubbed red/more nics 1,3 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+            scrubbed red/more nics 1,3 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 
             breach: h1 GPU 1 (blue/tune) meets h1 GPU 1 (red/train) in the hbm of h1, which was not scrubbed in between: data can cross
               h1 scrub:1  after blue/tune nics 0,2 red/train owing hbm,nic
@@ -89,15 +89,15 @@ fn nobody_says_who_was_there_before() {
     check(
         "after blue/tune",
         expect![[r#"
-            scrubbed blue/tune nics 0,2 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
-            scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
+            scrubbed blue/tune nics 0,2 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+            scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
             after red/more nics 1,3 red/train owing hbm,nic
-            scrubbed red/more nics 1,3 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
-            scrubbed red/more nics 1,3 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
+            scrubbed red/more nics 1,3 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+            scrubbed red/more nics 1,3 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 
             unknown-past: h1: nobody says who had interfaces 0, 2 of blue/tune last
-              h1 scrub:1  scrubbed blue/tune nics 0,2 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
-              h1 scrub:2  scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back all%20of%20it,%20twice
+              h1 scrub:1  scrubbed blue/tune nics 0,2 red/train hbm by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+              h1 scrub:2  scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
         "#]],
     );
 }
@@ -218,7 +218,7 @@ fn evidence() -> Vec<Evidence> {
     let one = |memory| Evidence {
         memory,
         method: "zeros".into(),
-        read_back: "all of it, twice".into(),
+        read_back: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".into(),
         by: name("h1"),
         at: "2026-11-16T09:00:00Z".into(),
     };

@@ -69,9 +69,10 @@ pub fn load(sources: &[Source<'_>]) -> Result<Intent, Vec<Refusal>> {
 }
 
 fn understand(papers: &Papers, mut out: Refusals) -> Result<Intent, Vec<Refusal>> {
-    let fleet = fleet::read(papers, &mut out);
+    let (fleet, fabric) = fleet::read(papers, &mut out).unzip();
+    let fabric = fabric.unwrap_or_default();
     let guardrails = guardrail::read(papers, &mut out);
-    let tenants = tenant::read(papers, fleet.as_ref(), &guardrails, &mut out);
+    let tenants = tenant::read(papers, (fleet.as_ref(), &fabric), &guardrails, &mut out);
     let jobs = job::read(papers, fleet.as_ref(), &tenants, &mut out);
     let (consents, pending) = permit::read(papers, &guardrails, &jobs, &mut out);
     let waivers = waiver::read(papers, fleet.as_ref(), &mut out);

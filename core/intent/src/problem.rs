@@ -62,6 +62,10 @@ pub enum Problem {
     HostBits { key: &'static str, found: String, meant: String },
     /// A pool without room for endpoints.
     PrefixTooLong { found: String, longest: u8 },
+    /// A pool of addresses that no endpoint can have.
+    PoolReserved { found: String, range: String, what: &'static str },
+    /// A pool with addresses of the fabric itself.
+    PoolInFabric { found: String, range: String },
     /// Two ranges with addresses in common.
     RangesOverlap { range: String, other: String, place: SourcePlace },
     /// A range with less room than the fleet needs.
@@ -192,6 +196,8 @@ impl Problem {
             Self::Ipv6 { .. } => "ipv6",
             Self::HostBits { .. } => "host-bits",
             Self::PrefixTooLong { .. } => "prefix-too-long",
+            Self::PoolReserved { .. } => "pool-reserved",
+            Self::PoolInFabric { .. } => "pool-in-fabric",
             Self::RangesOverlap { .. } => "ranges-overlap",
             Self::RangeTooSmall { .. } => "range-too-small",
             Self::TooMany { .. } => "too-many",
@@ -287,7 +293,10 @@ impl Problem {
             Self::PrefixTooLong { longest, .. } => {
                 format!("Write a range of at most /{longest}.")
             }
-            Self::RangesOverlap { .. } => "Choose ranges without common addresses.".into(),
+            Self::PoolReserved { .. } => "Choose a private range, such as 10.1.0.0/16.".into(),
+            Self::RangesOverlap { .. } | Self::PoolInFabric { .. } => {
+                "Choose ranges without common addresses.".into()
+            }
             Self::RangeTooSmall { key, .. } => match *key {
                 "firstAsn" => "Begin with a smaller number.".into(),
                 _ => "Choose a larger range.".into(),
@@ -432,6 +441,12 @@ impl fmt::Display for Problem {
             }
             Self::PrefixTooLong { found, .. } => {
                 write!(f, "pool {found} has no room for a gateway and endpoints")
+            }
+            Self::PoolReserved { found, range, what } => {
+                write!(f, "pool {found} overlaps {range}, which is {what}")
+            }
+            Self::PoolInFabric { found, range } => {
+                write!(f, "pool {found} overlaps {range}, which has the fabric's own addresses")
             }
             Self::RangesOverlap { range, other, place } => {
                 write!(f, "range {range} overlaps {other} at {place}")

@@ -7,6 +7,7 @@ mod quota;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 use model::{Apart, Confidential, Dialect, Fleet, Grade, Rate, Tenant, TenantName, VersionPolicy};
@@ -93,7 +94,7 @@ const LONGEST_PREFIX: u8 = 29;
 
 pub(crate) fn read(
     papers: &Papers,
-    fleet: Option<&Fleet>,
+    (fleet, fabric): (Option<&Fleet>, &[Ipv4Net]),
     guardrails: &Guardrails,
     out: &mut Refusals,
 ) -> Tenants {
@@ -101,13 +102,13 @@ pub(crate) fn read(
     for document in &papers.tenants {
         let pos = document.name.pos;
         let Some(name) = form::name::<TenantName>(&document.name, out) else {
-            read_one(document, papers, out);
+            read_one(document, papers, fabric, out);
             continue;
         };
         match said.get(&name) {
             Some((first, _)) => refuse_duplicate("tenant", &name, pos, *first, out),
             None => {
-                said.insert(name, (pos, read_one(document, papers, out)));
+                said.insert(name, (pos, read_one(document, papers, fabric, out)));
             }
         }
     }
@@ -143,14 +144,14 @@ fn refuse_unseen(said: &Said, fleet: &Fleet, out: &mut Refusals) {
     }
 }
 
-fn read_one(document: &Document, papers: &Papers, out: &mut Refusals) -> Said {
+fn read_one(document: &Document, papers: &Papers, fabric: &[Ipv4Net], out: &mut Refusals) -> Said {
     let Some(form) = Form::open(&document.spec, &TENANT, out) else {
         return Said::default();
     };
     let versions = form.form("versions", &VERSIONS, out);
     Said {
         grade: form.word("grade", out),
-        pools: form.get("pools").map(|_| pools(&form, out)),
+        pools: form.get("pools").map(|_| pools(&form, fabric, out)),
         guarantee: form.rate("guarantee", out),
         ceiling: form.rate("ceiling", out),
         quota: quota::read(&form, out),
@@ -169,7 +170,7 @@ fn read_one(document: &Document, papers: &Papers, out: &mut Refusals) -> Said {
     }
 }
 
-fn pools(form: &Form<'_>, out: &mut Refusals) -> Vec<Ipv4Net> {
+fn pools(form: &Form<'_>, fabric: &[Ipv4Net], out: &mut Refusals) -> Vec<Ipv4Net> {
     let mut pools: Vec<At<Ipv4Net>> = Vec::new();
     for item in form.list("pools", out) {
         let Some(pool) = form::net(item, "pools", out) else {
@@ -178,6 +179,9 @@ fn pools(form: &Form<'_>, out: &mut Refusals) -> Vec<Ipv4Net> {
         if pool.value.prefix_len() > LONGEST_PREFIX {
             let problem =
                 Problem::PrefixTooLong { found: pool.value.to_string(), longest: LONGEST_PREFIX };
+            out.refuse(pool.pos, problem);
+        }
+        if let Some(problem) = unusable(pool.value, fabric) {
             out.refuse(pool.pos, problem);
         }
         let overlapped = pools.iter().find(|other| overlap(other.value, pool.value));
@@ -192,6 +196,25 @@ fn pools(form: &Form<'_>, out: &mut Refusals) -> Vec<Ipv4Net> {
         pools.push(pool);
     }
     pools.into_iter().map(|pool| pool.value).collect()
+}
+
+/// Ranges of which no endpoint can have an address (RFC 6890, section 2.2.2; RFC 5771).
+const RESERVED: [(Ipv4Net, &str); 5] = [
+    (Ipv4Net::new_assert(Ipv4Addr::new(0, 0, 0, 0), 8), "no network at all"),
+    (Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8), "each host's own"),
+    (Ipv4Net::new_assert(Ipv4Addr::new(169, 254, 0, 0), 16), "of one cable only"),
+    (Ipv4Net::new_assert(Ipv4Addr::new(224, 0, 0, 0), 4), "for groups"),
+    (Ipv4Net::new_assert(Ipv4Addr::new(240, 0, 0, 0), 4), "reserved"),
+];
+
+/// Why endpoints cannot have addresses of a range, or the fabric must keep them.
+fn unusable(pool: Ipv4Net, fabric: &[Ipv4Net]) -> Option<Problem> {
+    let found = pool.to_string();
+    if let Some((range, what)) = RESERVED.iter().find(|(range, _)| overlap(*range, pool)) {
+        return Some(Problem::PoolReserved { found, range: range.to_string(), what });
+    }
+    let range = fabric.iter().find(|range| overlap(**range, pool))?.to_string();
+    Some(Problem::PoolInFabric { found, range })
 }
 
 /// Whether two ranges have an address in common. Ranges are blocks: one holds the other, or not.

@@ -189,7 +189,7 @@ fn frames() {
             missing-key: a.yaml:2:5: key `spec` is missing in a document. Add `spec`.
             missing-key: a.yaml:2:27: key `name` is missing in metadata. Add `name`.
             unknown-key: a.yaml:2:28: unknown key `title` in metadata. Known keys are `name`, `labels`, `annotations`.
-            unknown-kind: a.yaml:3:41: kind `Planet` is not known. Kinds are Fleet, Tenant, Permit, Guardrail, Job and List.
+            unknown-kind: a.yaml:3:41: kind `Planet` is not known. Kinds are Fleet, Tenant, Permit, Guardrail, Job, Waiver and List.
             missing-key: a.yaml:4:42: key `apiVersion` is missing in a document. Add `apiVersion`.
             missing-key: a.yaml:4:42: key `metadata` is missing in a document. Add `metadata`.
             missing-key: a.yaml:4:42: key `spec` is missing in a document. Add `spec`.
@@ -229,14 +229,14 @@ fn names() {
 fn types_and_numbers_of_tenants() {
     check(
         "
-        Tenant a: {grade: [node], pools: 10.0.0.0/8, guarantee: 25, ceiling: 0Gbps, quota: {gpus: many}}
+        Tenant a: {grade: [node], pools: 10.0.0.0/9, guarantee: 25, ceiling: 0Gbps, quota: {gpus: many}}
         Tenant b: {quota: {gpus: -1}, versions: {driver: newest, secureBoot: yes}, jurisdictions: []}
         Tenant c: {quota: {gpus: '8'}, groups: ['two words'], versions: {bios: 1}}
         Tenant d: {quota: {gpus: 99999999999}, grade: , guarantee: 50Gbps, ceiling: 25Gbps}
         ",
         expect![[r#"
             wrong-type: a.yaml:1:84: `grade` takes text, found a list. Write text.
-            wrong-type: a.yaml:1:99: `pools` takes a list, found `10.0.0.0/8`. Write a list.
+            wrong-type: a.yaml:1:99: `pools` takes a list, found `10.0.0.0/9`. Write a list.
             bad-value: a.yaml:1:122: `25` cannot be read as `guarantee`. Expected: a bandwidth is a whole number with its unit: bps, kbps, Mbps, Gbps or Tbps.
             bad-value: a.yaml:1:135: `0bps` cannot be read as `ceiling`. Expected: a bandwidth above zero.
             wrong-type: a.yaml:1:156: `gpus` takes a whole number, found `many`. Write a whole number.
@@ -274,6 +274,34 @@ fn pools() {
 }
 
 #[test]
+fn pools_that_no_endpoint_can_have() {
+    check(
+        "
+        Tenant a: {pools: [127.0.0.0/16, 224.1.0.0/16, 0.0.0.0/0]}
+        Tenant b: {pools: [169.254.7.0/24, 128.0.0.0/1, 240.0.0.0/8, 0.1.0.0/16]}
+        Tenant c: {pools: [10.255.3.0/24, 172.16.0.0/16, 10.0.0.0/8, 10.254.0.0/16, 172.32.0.0/16]}
+        ",
+        expect![[r#"
+            pool-reserved: a.yaml:1:85: pool 127.0.0.0/16 overlaps 127.0.0.0/8, which is each host's own. Choose a private range, such as 10.1.0.0/16.
+            pool-reserved: a.yaml:1:99: pool 224.1.0.0/16 overlaps 224.0.0.0/4, which is for groups. Choose a private range, such as 10.1.0.0/16.
+            pool-reserved: a.yaml:1:113: pool 0.0.0.0/0 overlaps 0.0.0.0/8, which is no network at all. Choose a private range, such as 10.1.0.0/16.
+            ranges-overlap: a.yaml:1:113: range 0.0.0.0/0 overlaps 127.0.0.0/16 at a.yaml:1:85. Choose ranges without common addresses.
+            pool-reserved: a.yaml:2:85: pool 169.254.7.0/24 overlaps 169.254.0.0/16, which is of one cable only. Choose a private range, such as 10.1.0.0/16.
+            pool-reserved: a.yaml:2:101: pool 128.0.0.0/1 overlaps 169.254.0.0/16, which is of one cable only. Choose a private range, such as 10.1.0.0/16.
+            ranges-overlap: a.yaml:2:101: range 128.0.0.0/1 overlaps 169.254.7.0/24 at a.yaml:2:85. Choose ranges without common addresses.
+            pool-reserved: a.yaml:2:114: pool 240.0.0.0/8 overlaps 240.0.0.0/4, which is reserved. Choose a private range, such as 10.1.0.0/16.
+            ranges-overlap: a.yaml:2:114: range 240.0.0.0/8 overlaps 128.0.0.0/1 at a.yaml:2:101. Choose ranges without common addresses.
+            pool-reserved: a.yaml:2:127: pool 0.1.0.0/16 overlaps 0.0.0.0/8, which is no network at all. Choose a private range, such as 10.1.0.0/16.
+            pool-in-fabric: a.yaml:3:85: pool 10.255.3.0/24 overlaps 10.255.0.0/16, which has the fabric's own addresses. Choose ranges without common addresses.
+            pool-in-fabric: a.yaml:3:100: pool 172.16.0.0/16 overlaps 172.16.0.0/12, which has the fabric's own addresses. Choose ranges without common addresses.
+            pool-in-fabric: a.yaml:3:115: pool 10.0.0.0/8 overlaps 10.255.0.0/16, which has the fabric's own addresses. Choose ranges without common addresses.
+            ranges-overlap: a.yaml:3:115: range 10.0.0.0/8 overlaps 10.255.3.0/24 at a.yaml:3:85. Choose ranges without common addresses.
+            ranges-overlap: a.yaml:3:127: range 10.254.0.0/16 overlaps 10.0.0.0/8 at a.yaml:3:115. Choose ranges without common addresses.
+        "#]],
+    );
+}
+
+#[test]
 fn what_is_inherited_cannot_be_weakened() {
     check(
         "
@@ -301,8 +329,8 @@ fn guardrails() {
         Guardrail all: {limits: {weakestGrade: node, maxGpus: 100, maxCeiling: 100Gbps, jurisdictions: [NL]}}
         Guardrail acme: {tenant: acme, limits: {jurisdictions: [DE], noForeignPermits: true}}
         Guardrail vague: {limits: {noForeignPermits: true, maxGPUs: 1}}
-        Tenant beta: {grade: gpu, quota: {gpus: 101}, ceiling: 101Gbps, jurisdictions: [NL, DE], pools: [10.0.0.0/8]}
-        Tenant acme: {pools: [10.0.0.0/8]}
+        Tenant beta: {grade: gpu, quota: {gpus: 101}, ceiling: 101Gbps, jurisdictions: [NL, DE], pools: [10.0.0.0/9]}
+        Tenant acme: {pools: [10.0.0.0/9]}
         Tenant acme/x: {}
         Job train: {tenant: acme/x, gpus: 8}
         Permit p: {tenant: acme/x, job: train, side: client, peer: {tenant: beta, job: nfs}, service: {protocol: tcp, port: 2049}}
@@ -325,7 +353,7 @@ fn guardrails() {
 fn permits() {
     check(
         "
-        Tenant a: {pools: [10.0.0.0/8]}
+        Tenant a: {pools: [10.0.0.0/9]}
         Job train: {tenant: a, gpus: 8}
         Permit p: {tenant: a, job: train, side: client, peer: {tenant: b, job: nfs}, service: {protocol: udp, port: 4791}}
         Permit p: {tenant: a, job: train, side: client, peer: {tenant: b, job: nfs}, service: {protocol: tcp, port: 2049}}
@@ -355,7 +383,7 @@ fn permits() {
 fn jobs() {
     check(
         "
-        Tenant a: {pools: [10.0.0.0/8]}
+        Tenant a: {pools: [10.0.0.0/9]}
         Tenant a/train: {}
         Job train: {tenant: a, gpus: 0}
         Job both: {tenant: a, gpus: 8, endpoints: [ams-p-1-r01-n01/0]}
@@ -390,10 +418,10 @@ fn a_jobs_ceiling_is_at_most_that_of_its_tenant() {
     check(
         "
         Guardrail g: {tenant: railed, limits: {maxCeiling: 50Gbps}}
-        Tenant a: {pools: [10.0.0.0/8], ceiling: 100Gbps}
+        Tenant a: {pools: [10.0.0.0/9], ceiling: 100Gbps}
         Tenant a/b: {}
-        Tenant railed: {pools: [10.0.0.0/8]}
-        Tenant open: {pools: [10.0.0.0/8]}
+        Tenant railed: {pools: [10.0.0.0/9]}
+        Tenant open: {pools: [10.0.0.0/9]}
         Job own: {tenant: a, gpus: 1, ceiling: 101Gbps}
         Job inherited: {tenant: a/b, gpus: 1, ceiling: 1Tbps}
         Job railed: {tenant: railed, gpus: 1, ceiling: 51Gbps}
@@ -484,9 +512,9 @@ fn ranges() {
         "#]],
     );
     check(
-        &format!("Fleet a: {{loopbacks: 10.0.0.0/8, cables: 10.1.0.0/16, {models}}}"),
+        &format!("Fleet a: {{loopbacks: 10.0.0.0/9, cables: 10.1.0.0/16, {models}}}"),
         expect![[r#"
-            ranges-overlap: a.yaml:1:107: range 10.1.0.0/16 overlaps 10.0.0.0/8 at a.yaml:1:87. Choose ranges without common addresses.
+            ranges-overlap: a.yaml:1:107: range 10.1.0.0/16 overlaps 10.0.0.0/9 at a.yaml:1:87. Choose ranges without common addresses.
         "#]],
     );
     check(

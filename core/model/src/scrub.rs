@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::words::words;
-use crate::{JobName, Name, NodeId};
+use crate::{JobName, Name, NodeId, Timestamp};
 
 /// A memory in which a tenant leaves traces.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -42,6 +42,29 @@ pub struct Evidence {
     pub at: SmolStr,
 }
 
+/// Ways of overwriting of which it is known that nothing is left.
+const METHODS: [&str; 6] = ["zeros", "ones", "random", "crypto-erase", "reset", "power-cycle"];
+
+impl Evidence {
+    /// Why it is no evidence; none if it can be.
+    ///
+    /// Whether it is true nobody can tell from its words. Words that say nothing vouch for nothing.
+    #[must_use]
+    pub fn flaw(&self) -> Option<&'static str> {
+        let digest = self.read_back.strip_prefix("sha256:").unwrap_or_default();
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if Timestamp::of_rfc3339(&self.at).is_none() {
+            Some("its time is no moment in UTC, such as 2026-11-16T09:00:00Z")
+        } else if !METHODS.contains(&self.method.as_str()) {
+            Some("its method is none of zeros, ones, random, crypto-erase, reset and power-cycle")
+        } else if digest.len() != 64 || !digest.bytes().all(is_hex) {
+            Some("its read-back is no digest of what was read, such as sha256: and 64 digits")
+        } else {
+            None
+        }
+    }
+}
+
 /// What another one left where a job is now.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Past {
@@ -55,4 +78,36 @@ pub struct Past {
     pub owing: Vec<Memory>,
     /// What was, since then.
     pub evidence: Vec<Evidence>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flaw(change: impl FnOnce(&mut Evidence)) -> Option<&'static str> {
+        let mut evidence = Evidence {
+            memory: Memory::Hbm,
+            method: "zeros".into(),
+            read_back: format!("sha256:{}", "0a".repeat(32)).into(),
+            by: "h1".parse().unwrap(),
+            at: "2026-11-16T09:00:00Z".into(),
+        };
+        change(&mut evidence);
+        evidence.flaw()
+    }
+
+    #[test]
+    fn evidence_says_when_how_and_what_was_read() {
+        assert_eq!(flaw(|_| ()), None);
+        assert_eq!(flaw(|one| one.at = "2026-11-16T09:00:00.250Z".into()), None);
+        for at in ["now", "", "2026-11-16", "2026-02-30T09:00:00Z", "2026-11-16T09:00:00+01:00"] {
+            assert!(flaw(|one| one.at = at.into()).is_some(), "{at}");
+        }
+        for method in ["", "trust me", "Zeros"] {
+            assert!(flaw(|one| one.method = method.into()).is_some(), "{method}");
+        }
+        for read_back in ["all of it", "sha256:", "sha256:0a", "md5:0a"] {
+            assert!(flaw(|one| one.read_back = read_back.into()).is_some(), "{read_back}");
+        }
+    }
 }

@@ -18,6 +18,29 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// A moment in UTC as it is written here, with milliseconds or without.
+    #[must_use]
+    pub fn of_rfc3339(text: &str) -> Option<Self> {
+        let number = |at: std::ops::Range<usize>| -> Option<u64> {
+            let digits = text.get(at)?;
+            let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+            digits.parse().ok().filter(|_| is_plain)
+        };
+        let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+        let ms = match text.get(19..)? {
+            "Z" => 0,
+            rest if rest.len() == 5 => number(20..23)?,
+            _ => return None,
+        };
+        let moment = Self::of_day(text.get(..10)?)?.0 + ms;
+        let moment = Self(moment + 1000 * (second + 60 * (minute + 60 * hour)));
+        // What is not written so again has another mark, or an hour that no day has.
+        let (whole, _) = text.split_at(19);
+        let written = moment.to_string();
+        let is_same = written.starts_with(whole) && (text.len() == 20 || written == text);
+        is_same.then_some(moment)
+    }
+
     /// When a day since 1970 begins, in UTC: `2026-12-31`. None if the calendar has no such day.
     pub(crate) fn of_day(text: &str) -> Option<Self> {
         let mut parts = text.split('-').map(|part| {
@@ -79,6 +102,19 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(Timestamp(ms).to_string(), written);
+            assert_eq!(Timestamp::of_rfc3339(written), Some(Timestamp(ms)));
+        }
+        for wrong in [
+            "2026-11-18T24:00:00Z",
+            "2026-11-18T23:60:00Z",
+            "2026-11-18 23:00:00Z",
+            "2026-11-18T23:00:00",
+            "2026-11-18T23:00:00.1Z",
+            "2026-11-18T23:00:00z",
+            "2026-11-18T23:00:00.+50Z",
+            "2026-11-18T23:00:0\u{e9}Z",
+        ] {
+            assert_eq!(Timestamp::of_rfc3339(wrong), None, "{wrong}");
         }
     }
 }

@@ -9,7 +9,7 @@ use model::Dialect;
 use crate::dialect::{Compared, Description, Ignored, description};
 use crate::lines::{self, Line, lines};
 use crate::pattern;
-use crate::pkey::Partition;
+use crate::pkey;
 use crate::run::Run;
 use crate::{Fact, Hold};
 
@@ -184,16 +184,14 @@ impl Said {
     /// many lines they are spread.
     fn in_members<'a>(text: &'a str, all: &mut Statements<'a>) -> Self {
         let mut said = Self::default();
-        for line in lines(text).filter(is_said) {
-            match Partition::read(&line) {
-                Ok(partition) => {
-                    for statement in partition.statements() {
-                        said.state(all.number(None, statement.into()), line.number);
-                    }
-                }
-                Err(_) => said.state(all.number(None, words_of(&line)), line.number),
-            }
-        }
+        pkey::each(text, |line, statement| {
+            let words = match statement {
+                Ok(pkey::Said::Nothing) => return,
+                Ok(statement) => statement.to_string().into(),
+                Err(_) => words_of(line),
+            };
+            said.state(all.number(None, words), line.number);
+        });
         said
     }
 

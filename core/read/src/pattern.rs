@@ -69,8 +69,22 @@ const CLASSES: &[Class] = &[
     ("address", "10.255.0.1", |word| word.parse::<Ipv4Addr>().is_ok()),
     ("prefix", "10.255.0.1/24", |word| word.parse::<ipnet::Ipv4Net>().is_ok()),
     ("mac", "02:00:00:00:00:01", |word| word.parse::<wire::Mac>().is_ok()),
+    ("terminal", "/dev/pts/3", |word| word.strip_prefix("/dev/pts/").is_some_and(is_number)),
+    ("label", "+64055:+108", is_label),
     ("text", "what people write", |_| true),
 ];
+
+/// What libvirt's drivers of security write for a machine that they keep from others: a profile of
+/// its own, a context of the domain for machines, or a user who is not root.
+fn is_label(word: &str) -> bool {
+    const CONTEXT: &str = "system_u:system_r:svirt_t:s0:c";
+    const IMAGE: &str = "system_u:object_r:svirt_image_t:s0:c";
+    let is_user = |id: &str| id.strip_prefix('+').is_some_and(|id| is_number(id) && id != "0");
+    let context = word.strip_prefix(CONTEXT).or_else(|| word.strip_prefix(IMAGE));
+    word.strip_prefix("libvirt-").is_some_and(|rest| is_of(rest, b"-"))
+        || context.is_some_and(|rest| is_of(rest, b",c") && rest.contains(",c"))
+        || word.split_once(':').is_some_and(|(user, group)| is_user(user) && is_user(group))
+}
 
 /// Digits, few enough to be a number.
 fn is_number(word: &str) -> bool {

@@ -4,55 +4,43 @@
 use std::str::FromStr;
 
 use model::{API_GROUP, Confidential, JobName, PciAddress};
-use roxmltree::{Document, Error, Node};
+use roxmltree::{Attribute, Document, Error, Node};
 
-use crate::dialect::{self, Compared, Description, Ignored};
+use crate::dialect::{self, Compared, Description};
 use crate::values::Why;
 use crate::{Claim, Fact, Hold, Reading, Unknown};
 
-/// What is known of it. An ignored line is an element with all that stands in it.
+mod ignored;
+
+/// What is known of it. An ignored line is an element that may stand in its place (`acpi`), one
+/// value of an attribute (`@state=off`), or one text (`=hvm`).
 pub(crate) const DESCRIPTION: Description = Description {
     consumer: "libvirt, by `virsh define` and `virsh dumpxml`",
-    ignored: &[
-        Ignored::free("", "clock", "what a machine is made of"),
-        Ignored::free("", "cpu", "what a machine is made of"),
-        Ignored::free("", "cputune", "what a machine is made of"),
-        Ignored::free("", "currentMemory", "what a machine is made of"),
-        Ignored::free("", "description", "what a machine is made of"),
-        Ignored::free("devices", "alias", "what a machine is made of"),
-        Ignored::free("devices", "audio", "what a machine is made of"),
-        Ignored::free("devices", "controller", "what a machine is made of"),
-        Ignored::free("devices", "emulator", "what a machine is made of"),
-        Ignored::free("devices", "input", "what a machine is made of"),
-        Ignored::free("devices", "iommu", "what a machine is made of"),
-        Ignored::free("devices", "memballoon", "what a machine is made of"),
-        Ignored::free("devices", "rng", "what a machine is made of"),
-        Ignored::free("devices", "video", "what a machine is made of"),
-        Ignored::free("devices", "watchdog", "what a machine is made of"),
-        Ignored::free("", "features", "what a machine is made of"),
-        Ignored::free("", "genid", "what a machine is made of"),
-        Ignored::free("", "iothreads", "what a machine is made of"),
-        Ignored::free("", "memory", "what a machine is made of"),
-        Ignored::free("", "name", "what a machine is made of"),
-        Ignored::free("", "on_crash", "what a machine is made of"),
-        Ignored::free("", "on_poweroff", "what a machine is made of"),
-        Ignored::free("", "on_reboot", "what a machine is made of"),
-        Ignored::free("", "os", "what a machine is made of"),
-        Ignored::free("", "pm", "what a machine is made of"),
-        Ignored::free("", "resource", "what a machine is made of"),
-        Ignored::free("", "seclabel", "what a machine is made of"),
-        Ignored::free("", "title", "what a machine is made of"),
-        Ignored::free("", "uuid", "what a machine is made of"),
-        Ignored::free("", "vcpu", "what a machine is made of"),
-    ],
+    ignored: ignored::IGNORED,
     demanded: &[],
     uncompared: &[],
     compared: Compared::Claims,
-    otherwise: &[],
+    otherwise: &[
+        "An element in a namespace of somebody else's is not the element that it looks like, and \
+         `qemu:commandline` gives anything to a machine.",
+        "What an encoding or a section of characters hides is read by some readers only.",
+        "Of two elements that can stand once, the first counts.",
+    ],
     read,
 };
 
 const NOT_READ: Why = "nobody knows what of the host or of others this gives to the machine";
+/// What can stand several times in one place.
+const MANY: [&str; 3] = ["boot", "feature", "timer"];
+
+/// Bits of a launch policy that let nobody in (AMD SEV-SNP firmware ABI, section 4.3): versions,
+/// threads of one core, one that is always set, one socket, and three that only close more.
+const SNP_MAY: u64 = 0x1_ffff | 1 << 17 | 1 << 20 | 1 << 22 | 1 << 23 | 1 << 24;
+
+/// The same of Intel's attributes of a trust domain (TDX module, base specification): not debugged
+/// in any way, and not moved elsewhere.
+const TDX_MAY: u64 = 1 << 28 | 1 << 30 | 1 << 31;
+
 const NOT_AN_ADDRESS: Why = "a PCI address has a domain, a bus, a slot and a function in hex";
 
 fn read(text: &str) -> Reading {
@@ -94,12 +82,22 @@ struct Sheet<'t, 'r> {
     unknown: usize,
     /// Lines are counted on from the last place that was asked for: elements come in order.
     counted: (usize, u32),
+    /// What libvirt calls the machine.
+    name: String,
 }
 
 impl<'t, 'r> Sheet<'t, 'r> {
     fn new(text: &'t str, before: u32, reading: &'r mut Reading) -> Self {
         let (claims, unknown) = (reading.claims.len(), reading.unknown.len());
-        Self { text, before, reading, claims, unknown, counted: (0, before + 1) }
+        Self {
+            text,
+            before,
+            reading,
+            claims,
+            unknown,
+            counted: (0, before + 1),
+            name: String::new(),
+        }
     }
 
     fn read(mut self) {
@@ -131,34 +129,96 @@ impl<'t, 'r> Sheet<'t, 'r> {
         let Some(job) = job else {
             return self.unknown(root, "a machine must say in its metadata whose job it is");
         };
-        self.attributes(root, &["id", "type"]);
+        self.is_plain(root);
+        self.attributes(root, "domain", &[]);
         let confidential = self.confidential(root);
-        let is_second = |element: Node<'_, '_>| {
-            let name = element.tag_name().name();
-            element.prev_siblings().skip(1).any(|before| before.has_tag_name(name))
-        };
+        let name = root.children().find(|node| node.has_tag_name("name")).and_then(|at| at.text());
+        self.name = name.unwrap_or_default().into();
         for element in root.children() {
             match element.tag_name().name() {
                 _ if !element.is_element() => self.stray(element),
-                "metadata" | "numatune" | "devices" | "launchSecurity" if is_second(element) => {
-                    self.unknown(element, "a machine has one of these");
-                }
+                _ if is_second(element) => self.unknown(element, "a machine has one of these"),
                 "metadata" => self.metadata(element, &job, confidential),
                 "numatune" => self.near(element, &job),
                 "devices" => self.devices(element, &job),
                 "launchSecurity" => {}
-                name if dialect::passes(&DESCRIPTION, "", name) => self.ignore(element),
+                name if dialect::passes(&DESCRIPTION, "domain", name) => self.pass(element, name),
                 _ => self.unknown(element, NOT_READ),
             }
         }
     }
 
+    /// Refuses what another reader of the same text could take for something else.
+    fn is_plain(&mut self, root: Node<'_, '_>) {
+        const STRANGE: Why = "an element of somebody else's is not what it looks like";
+        for node in root.descendants().filter(Node::is_element) {
+            let is_ours = node.tag_name().namespace().is_none() || is_job(node);
+            if !is_ours || node.attributes().any(|attribute| attribute.namespace().is_some()) {
+                self.unknown(node, STRANGE);
+            }
+        }
+        let first = "<?xml version='1.0' encoding='UTF-8'?>";
+        let mut line = self.before;
+        for text in self.text.lines() {
+            line += 1;
+            let is_first = line == self.before + 1 && text.replace('"', "'").trim_ascii() == first;
+            if (text.contains("<?") && !is_first) || text.contains("<![CDATA[") {
+                self.refuse(line, "what an encoding or a section hides is read by some only");
+            }
+        }
+    }
+
+    /// Goes through an element of which nothing is claimed: each of its values is on the list.
+    fn pass(&mut self, element: Node<'_, '_>, place: &str) {
+        self.ignore_ends(element);
+        self.attributes(element, place, &[]);
+        if place == "os/loader" && element.attribute("readonly") != Some("yes") {
+            self.unknown(element, "firmware that the machine may write is not the host's any more");
+        }
+        let mut texts = element.children().filter(Node::is_text).filter_map(|text| text.text());
+        let text: String = texts.by_ref().collect();
+        let is_blank = text.trim_ascii().is_empty();
+        if place == "os/nvram" {
+            // Its own, and not that of another machine.
+            let own = format!("/var/lib/libvirt/qemu/nvram/{}_VARS.fd", self.name);
+            if !is_blank && text != own {
+                self.unknown(element, "what firmware remembers is in a file of the machine's name");
+            }
+        } else if !is_blank && !dialect::passes(&DESCRIPTION, place, &format!("={text}")) {
+            self.unknown(element, NOT_READ);
+        }
+        for child in element.children() {
+            let name = child.tag_name().name();
+            match child {
+                _ if child.is_comment() => self.ignore(child),
+                _ if child.is_pi() => self.stray(child),
+                _ if !child.is_element() => {}
+                _ if is_second(child) && !MANY.contains(&name) => {
+                    self.unknown(child, "there is one of these");
+                }
+                _ if dialect::passes(&DESCRIPTION, place, name) => {
+                    self.pass(child, &format!("{place}/{name}"));
+                }
+                // Where a device stands inside of the machine, and what it is called there.
+                _ if place.starts_with("devices/") && matches!(name, "address" | "alias") => {
+                    self.pass(child, &format!("devices/*/{name}"));
+                }
+                _ => self.unknown(child, NOT_READ),
+            }
+        }
+    }
+
     fn metadata(&mut self, metadata: Node<'_, '_>, job: &JobName, kept: Option<Confidential>) {
+        self.attributes(metadata, "metadata", &[]);
         let mut is_first = true;
         for element in metadata.children() {
             if !element.is_element() {
                 self.stray(element);
-            } else if is_job(element) && std::mem::take(&mut is_first) {
+            } else if is_job(element)
+                && element.attributes().len() == 0
+                && element.children().all(|child| child.is_text())
+                && std::mem::take(&mut is_first)
+            {
                 self.claim(element, Hold::Guest { job: job.clone(), confidential: kept });
             } else {
                 self.unknown(element, "metadata names one job and nothing else");
@@ -169,23 +229,27 @@ impl<'t, 'r> Sheet<'t, 'r> {
     /// How the host is kept out, unless the host may debug the machine: then it is not.
     fn confidential(&mut self, root: Node<'_, '_>) -> Option<Confidential> {
         let security = root.children().find(|node| node.has_tag_name("launchSecurity"))?;
-        let (kept, debug) = match security.attribute("type") {
-            Some("sev-snp") => (Confidential::SevSnp, 1 << 19),
-            Some("tdx") => (Confidential::Tdx, 1),
+        let (kept, may, must) = match security.attribute("type") {
+            Some("sev-snp") => (Confidential::SevSnp, SNP_MAY, 1 << 17),
+            Some("tdx") => (Confidential::Tdx, TDX_MAY, 1 << 28),
             _ => {
                 self.unknown(security, "what keeps the host out is sev-snp or tdx");
                 return None;
             }
         };
+        self.attributes(security, "launchSecurity", &["type"]);
         let mut is_closed = false;
         for element in security.children() {
             match element.tag_name().name() {
                 _ if !element.is_element() => self.stray(element),
+                _ if is_second(element) => self.unknown(element, "there is one of these"),
                 "policy" => match element.text().and_then(hex) {
-                    Some(policy) if policy & debug == 0 => is_closed = true,
+                    Some(policy) if policy & !may == 0 && policy & must == must => is_closed = true,
                     _ => self.unknown(element, "with this policy the host may read the machine"),
                 },
-                "cbitpos" | "reducedPhysBits" | "quoteGenerationService" => self.ignore(element),
+                name if dialect::passes(&DESCRIPTION, "launchSecurity", name) => {
+                    self.pass(element, &format!("launchSecurity/{name}"));
+                }
                 _ => self.unknown(element, NOT_READ),
             }
         }
@@ -193,10 +257,13 @@ impl<'t, 'r> Sheet<'t, 'r> {
     }
 
     fn near(&mut self, tune: Node<'_, '_>, job: &JobName) {
+        self.attributes(tune, "numatune", &[]);
         for element in tune.children() {
             match element.tag_name().name() {
                 _ if !element.is_element() => self.stray(element),
+                _ if is_second(element) => self.unknown(element, "there is one of these"),
                 "memory" if element.attribute("mode") == Some("strict") => {
+                    self.attributes(element, "numatune/memory", &["mode", "nodeset"]);
                     match element.attribute("nodeset").and_then(nodes) {
                         Some(nodes) => nodes.into_iter().for_each(|numa| {
                             self.claim(element, Hold::GuestNear { job: job.clone(), numa });
@@ -211,45 +278,70 @@ impl<'t, 'r> Sheet<'t, 'r> {
     }
 
     fn devices(&mut self, devices: Node<'_, '_>, job: &JobName) {
+        self.attributes(devices, "devices", &[]);
         for element in devices.children() {
             let name = element.tag_name().name();
-            let is_ignored = || dialect::passes(&DESCRIPTION, "devices", name);
             match (name, element.attribute("type")) {
                 _ if !element.is_element() => self.stray(element),
-                ("hostdev", Some("pci")) => {
-                    self.attributes(element, &["managed", "mode", "type"]);
-                    self.function(element, job, &["source", "driver", "alias", "address"]);
-                }
+                ("hostdev", Some("pci")) => self.function(element, job),
                 ("interface", Some("hostdev")) => {
-                    self.attributes(element, &["managed", "type"]);
-                    self.function(element, job, &["source", "driver", "alias", "address", "mac"]);
+                    self.unknown(
+                        element,
+                        "libvirt gives it an Ethernet address that nobody judges",
+                    );
                 }
-                _ if is_ignored() => self.ignore(element),
+                _ if dialect::passes(&DESCRIPTION, "devices", name) => {
+                    self.pass(element, &format!("devices/{name}"));
+                }
                 _ => self.unknown(element, NOT_READ),
             }
         }
     }
 
     /// A function of the host that is passed through, by the address it has there.
-    fn function(&mut self, device: Node<'_, '_>, job: &JobName, may: &[&str]) {
-        let elements = || device.children().filter(Node::is_element);
-        for element in elements().filter(|element| !may.contains(&element.tag_name().name())) {
-            self.unknown(element, NOT_READ);
+    fn function(&mut self, device: Node<'_, '_>, job: &JobName) {
+        const PLACE: &str = "devices/hostdev";
+        self.attributes(device, PLACE, &["type"]);
+        if device.attribute("managed") != Some("no") {
+            self.unknown(device, "libvirt may not hand it to another driver: managed is no");
         }
-        let source = elements().find(|element| element.has_tag_name("source"));
-        let addresses = source.into_iter().flat_map(|source| source.children());
-        let mut addresses = addresses.filter(Node::is_element);
+        let mut source = None;
+        for element in device.children() {
+            match element.tag_name().name() {
+                _ if !element.is_element() => self.stray(element),
+                _ if is_second(element) => self.unknown(element, "there is one of these"),
+                "source" => source = Some(element),
+                name @ ("address" | "alias") => self.pass(element, &format!("devices/*/{name}")),
+                name if dialect::passes(&DESCRIPTION, PLACE, name) => {
+                    self.pass(element, &format!("{PLACE}/{name}"));
+                }
+                _ => self.unknown(element, NOT_READ),
+            }
+        }
+        let Some(source) = source else {
+            return self.unknown(device, NOT_AN_ADDRESS);
+        };
+        self.attributes(source, "devices/hostdev/source", &[]);
+        let mut addresses = source.children().filter(Node::is_element);
         match (addresses.next().map(|at| (at, address(at))), addresses.next()) {
             (Some((at, Some(pci))), None) => {
+                self.attributes(at, "", &["type", "domain", "bus", "slot", "function"]);
                 self.claim(at, Hold::GuestHas { job: job.clone(), pci });
             }
             (Some((at, None)), _) => self.unknown(at, NOT_AN_ADDRESS),
             _ => self.unknown(device, NOT_AN_ADDRESS),
         }
+        source.children().filter(|node| !node.is_element()).for_each(|node| self.stray(node));
     }
 
-    fn attributes(&mut self, element: Node<'_, '_>, known: &[&str]) {
-        if element.attributes().any(|attribute| !known.contains(&attribute.name())) {
+    /// Attributes are read here, or each has a value that is on the list.
+    fn attributes(&mut self, element: Node<'_, '_>, place: &str, read: &[&str]) {
+        let is_known = |attribute: &Attribute<'_, '_>| {
+            let (name, value) = (attribute.name(), attribute.value());
+            read.contains(&name)
+                || dialect::passes(&DESCRIPTION, place, &format!("@{name}={value}"))
+        };
+        if !element.attributes().all(|attribute| is_known(&attribute)) {
             self.unknown(element, NOT_READ);
         }
     }
@@ -258,6 +350,8 @@ impl<'t, 'r> Sheet<'t, 'r> {
     fn stray(&mut self, node: Node<'_, '_>) {
         if node.is_comment() {
             self.ignore(node);
+        } else if node.is_pi() {
+            self.unknown(node, "an instruction to a program is not for a machine");
         } else if node.text().is_some_and(|text| !text.trim_ascii().is_empty()) {
             self.unknown(node, "between elements stands nothing");
         }
@@ -266,6 +360,12 @@ impl<'t, 'r> Sheet<'t, 'r> {
     fn claim(&mut self, at: Node<'_, '_>, hold: Hold) {
         let line = self.line(at.range().start);
         self.reading.claims.push(Claim { line, fact: Fact::Holds(hold) });
+    }
+
+    /// Where an element begins and where it ends; what stands between speaks for itself.
+    fn ignore_ends(&mut self, at: Node<'_, '_>) {
+        let (first, last) = (self.line(at.range().start), self.line(at.range().end));
+        self.reading.ignored.extend([first, last]);
     }
 
     fn ignore(&mut self, at: Node<'_, '_>) {
@@ -312,6 +412,16 @@ impl<'t, 'r> Sheet<'t, 'r> {
         ignored.append(&mut kept);
         unknown.append(&mut refused);
     }
+}
+
+/// Whether one of this name stands before it.
+fn is_second(element: Node<'_, '_>) -> bool {
+    // The model of libvirt's labels tells them apart.
+    let of = |node: Node<'_, '_>| node.attribute("model").map(str::to_owned);
+    let is_label = element.has_tag_name("seclabel");
+    element.prev_siblings().skip(1).any(|before| {
+        before.has_tag_name(element.tag_name().name()) && (!is_label || of(before) == of(element))
+    })
 }
 
 /// The element that names the job, in a namespace of its own as libvirt asks for.

@@ -37,6 +37,8 @@ pub(crate) fn job(plan: &Plan, at: NodeId, name: &JobName, share: Share, out: &m
     let gpu_numa = bits(share.gpus).filter_map(|gpu| model.gpu_numa.get(usize::from(gpu)));
     near(&gpu_numa.copied().collect(), out);
     say!(out, "  <os firmware='efi'>\n    <type arch='x86_64' machine='q35'>hvm</type>\n  </os>\n");
+    // Without it libvirt takes no machine with this firmware.
+    say!(out, "  <features>\n    <acpi/>\n  </features>\n");
     say!(out, "  <devices>\n");
     let gpus = bits(share.gpus).filter_map(|gpu| model.pci.gpus.get(usize::from(gpu)));
     let nics = bits(share.nics).filter_map(|nic| model.pci.nics.get(usize::from(nic)));

@@ -15,36 +15,39 @@ fn a_machine_has_the_functions_of_its_job_and_memory_near_them() {
         Dialect::Vm,
         "job acme/research/train",
         expect![[r#"
-        <domain type='kvm'>
-          <name>acme.research.train</name>
-          <metadata>
-            <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>acme/research/train</tenancy:job>
-          </metadata>
-          <memory unit='GiB'>64</memory>
-          <vcpu>8</vcpu>
-          <numatune>
-            <memory mode='strict' nodeset='0'/>
-          </numatune>
-          <os firmware='efi'>
-            <type arch='x86_64' machine='q35'>hvm</type>
-          </os>
-          <devices>
-            <hostdev mode='subsystem' type='pci' managed='no'>
-              <source>
-                <address domain='0x0000' bus='0x86' slot='0x00' function='0x0'/>
-              </source>
-            </hostdev>
-            <hostdev mode='subsystem' type='pci' managed='no'>
-              <source>
-                <address domain='0x0000' bus='0x84' slot='0x00' function='0x0'/>
-              </source>
-            </hostdev>
-          </devices>
-          <launchSecurity type='sev-snp'>
-            <policy>0x00030000</policy>
-          </launchSecurity>
-        </domain>
-    "#]],
+            <domain type='kvm'>
+              <name>acme.research.train</name>
+              <metadata>
+                <tenancy:job xmlns:tenancy='https://bulkhead.dev/v1'>acme/research/train</tenancy:job>
+              </metadata>
+              <memory unit='GiB'>64</memory>
+              <vcpu>8</vcpu>
+              <numatune>
+                <memory mode='strict' nodeset='0'/>
+              </numatune>
+              <os firmware='efi'>
+                <type arch='x86_64' machine='q35'>hvm</type>
+              </os>
+              <features>
+                <acpi/>
+              </features>
+              <devices>
+                <hostdev mode='subsystem' type='pci' managed='no'>
+                  <source>
+                    <address domain='0x0000' bus='0x86' slot='0x00' function='0x0'/>
+                  </source>
+                </hostdev>
+                <hostdev mode='subsystem' type='pci' managed='no'>
+                  <source>
+                    <address domain='0x0000' bus='0x84' slot='0x00' function='0x0'/>
+                  </source>
+                </hostdev>
+              </devices>
+              <launchSecurity type='sev-snp'>
+                <policy>0x00030000</policy>
+              </launchSecurity>
+            </domain>
+        "#]],
     );
 }
 

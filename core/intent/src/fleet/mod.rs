@@ -18,6 +18,7 @@ mod models;
 mod spec;
 mod wiring;
 
+use ipnet::Ipv4Net;
 use model::Fleet;
 
 use crate::Problem;
@@ -25,8 +26,8 @@ use crate::document::Papers;
 use crate::refusal::Refusals;
 use crate::tree::Pos;
 
-/// The one fleet, unless anything about it is refused.
-pub(crate) fn read(papers: &Papers, out: &mut Refusals) -> Option<Fleet> {
+/// The one fleet and the ranges of its own addresses, unless anything about it is refused.
+pub(crate) fn read(papers: &Papers, out: &mut Refusals) -> Option<(Fleet, Vec<Ipv4Net>)> {
     let already = out.count();
     let Some((first, others)) = papers.fleets.split_first() else {
         if !papers.may_have_fleet {
@@ -48,7 +49,8 @@ pub(crate) fn read(papers: &Papers, out: &mut Refusals) -> Option<Fleet> {
     if out.count() > already {
         return None;
     }
+    let ranges = wiring::ranges(&spec, &draft);
     let mut fleet = wiring::wire(&spec, draft, out);
     layers::lay(&mut fleet, &spec, out);
-    (out.count() == already).then_some(fleet)
+    (out.count() == already).then_some((fleet, ranges))
 }

@@ -92,6 +92,14 @@ fn mac(nic_turn: u32) -> Mac {
 }
 
 /// The ranges that turns are counted in. `check` is what makes the arithmetic sound.
+/// The ranges of the fabric's own addresses, and what single devices say of theirs.
+pub(super) fn ranges(spec: &Spec, draft: &Draft) -> Vec<Ipv4Net> {
+    let switches = draft.switches.iter().map(|switch| switch.own);
+    let own = switches.chain(draft.nodes.iter().map(|node| node.own));
+    let own = own.filter_map(|own| own.loopback).map(|at| Ipv4Net::from(at.value));
+    [spec.loopbacks.value, spec.cables.value].into_iter().chain(own).collect()
+}
+
 struct Pools {
     loopbacks: Ipv4Net,
     cables: Ipv4Net,

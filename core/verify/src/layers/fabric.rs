@@ -13,6 +13,7 @@ use super::node::{Seat, add_seats};
 use super::{Atom, Lack, LayerPlace, LayerWeakness, Member, Named, Owner, Spot, Strength};
 use crate::device::At;
 use crate::verifier::{JobId, Verifier};
+use crate::weakness::Weakness;
 
 /// The partition that every port of a fabric is in, by which the subnet manager reaches it.
 pub(super) const DEFAULT_KEY: u16 = 0x7fff;
@@ -77,9 +78,11 @@ impl Verifier {
         let mut members: Vec<(Seat<'_>, bool)> = Vec::new();
         let mut seats = Vec::new();
         let mut everybody: Vec<(bool, At)> = Vec::new();
+        let mut limited: Vec<(Guid, At)> = Vec::new();
         for (hold, at) in self.lines(&Spot::Key(device, pkey)) {
             match hold {
                 Hold::Member { guid, full, .. } => {
+                    limited.extend((!full).then_some((*guid, at)));
                     self.add_port_seats(*guid, at, &mut seats);
                     members.extend(seats.drain(..).map(|seat| (seat, *full)));
                 }
@@ -87,6 +90,7 @@ impl Verifier {
                 _ => {}
             }
         }
+        self.judge_twice(device, pkey, &limited, found);
         if pkey == DEFAULT_KEY && everybody.is_empty() && self.is_heard(device, Dialect::Pkey) {
             let what = format!("InfiniBand partition {pkey:#06x}");
             let (held, planned) = ("unknown".into(), "that every port is in it".into());
@@ -127,6 +131,32 @@ impl Verifier {
             let pair = (other.member(), seat.member());
             found.breach(place.clone(), pair, Strength::Data, [other.at, seat.at]);
             break;
+        }
+    }
+
+    /// Of two memberships of one port the subnet manager believes the last, wherever it stands.
+    fn judge_twice(
+        &self,
+        device: DeviceId,
+        pkey: u16,
+        limited: &[(Guid, At)],
+        found: &mut Findings<'_>,
+    ) {
+        if limited.is_empty() {
+            return;
+        }
+        let spot = Spot::Key(device, pkey);
+        for (hold, at) in self.lines(&spot) {
+            let Hold::Member { guid, full: true, .. } = hold else { continue };
+            let Some((_, other)) = limited.iter().find(|(limited, _)| limited == guid) else {
+                continue;
+            };
+            let weakness = Weakness::Contradiction {
+                what: "how a port is a member of a partition",
+                first: hold.to_string(),
+                second: Hold::Member { pkey, guid: *guid, full: false }.to_string(),
+            };
+            found.weak(Some(device), weakness, [at, *other]);
         }
     }
 

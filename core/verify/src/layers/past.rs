@@ -97,13 +97,15 @@ fn judge_past<'a>(
 }
 
 /// Whether evidence says that a memory behind an interface has nothing left of what was there.
+/// Words that say neither when, nor how, nor what was read are no evidence.
 fn is_scrubbed(view: &NodeView<'_>, who: Who, nic: u16, left: &PastOwner, memory: Memory) -> bool {
     view.pasts.iter().any(|(of, hold, _)| {
         matches!(hold, Hold::Scrubbed { nics, cleaned, .. }
             if *of == who
                 && nics >> nic & 1 == 1
                 && cleaned.after == left.by
-                && cleaned.evidence.memory == memory)
+                && cleaned.evidence.memory == memory
+                && cleaned.evidence.flaw().is_none())
     })
 }
 
