@@ -6,6 +6,7 @@ mod chance;
 mod cut;
 mod harmless;
 mod hole;
+pub mod mutant;
 mod patch;
 mod random;
 mod story;

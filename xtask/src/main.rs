@@ -40,6 +40,8 @@ usage: cargo xtask <chore>
                                      repaired; may write the result into docs/vrf.md
   oracle [--rounds N]                random plans with a hole, held by real parts: packets do what the verifier
                                      says; 1,000 of them unless told otherwise
+  mutants [option]...                edits of sound texts in one dialect, at random: none that opens or cuts is
+                                     proved; --dialect D --count N --seed S --out FILE.csv
   cost                               what one job's change costs the controller of a large cluster: messages,
                                      bytes of log, fsyncs
   recipe NAME                        follow a recipe of CONTRIBUTING.md (`dialect`) on a copy of the tree, and
@@ -75,6 +77,7 @@ fn chore(words: &[&str]) -> Result<(), Failure> {
         ["vrf-test", "--record"] => vrf::run(true),
         ["oracle"] => oracle("1000"),
         ["oracle", "--rounds", rounds] if rounds.parse::<u32>().is_ok() => oracle(rounds),
+        ["mutants", options @ ..] => mutants(options),
         ["cost"] => cost(),
         ["recipe", name] => recipe::run(name),
         ["bench", options @ ..] => bench(options),
@@ -112,6 +115,13 @@ fn soak(options: &[&str]) -> Result<(), Failure> {
 fn oracle(rounds: &str) -> Result<(), Failure> {
     let line = ["cargo", "test", "--package", "cases", "--test", "fabric", "--", "--nocapture"];
     ended(shell::command(&line)?.env("ROUNDS", rounds))
+}
+
+/// Edits of sound texts, judged. A debug build is quick enough, and most of the time is others'.
+fn mutants(options: &[&str]) -> Result<(), Failure> {
+    let mut line = vec!["cargo", "run", "--quiet", "--package", "cases", "--bin", "mutants", "--"];
+    line.extend(options);
+    shell::run(&line)
 }
 
 /// What one job's change costs at 102,400 GPUs.

@@ -1,0 +1,48 @@
+//! Lines and elements that a consumer accepts, each put where it takes effect.
+
+use model::Dialect;
+
+use super::{Effect, Mutant, MutantKind};
+
+/// A line that a consumer accepts.
+pub(super) struct Accepted {
+    /// It is put behind every first line that begins so; at the end of the text if nothing does.
+    pub(super) behind: &'static str,
+    /// What is put there: a line, or several.
+    pub(super) line: &'static str,
+    /// What it does, where no consumer says so.
+    pub(super) effect: Effect,
+}
+
+/// What is known to be accepted in a dialect, hostile or not.
+pub(super) const fn accepted(dialect: Dialect) -> &'static [Accepted] {
+    match dialect {
+        Dialect::Slurm => super::slurm::ACCEPTED,
+        _ => &[],
+    }
+}
+
+/// Each accepted line, in the place where it takes effect.
+pub(super) fn all(dialect: Dialect, sound: &str) -> Vec<Mutant> {
+    let lines: Vec<&str> = sound.lines().collect();
+    let put = |accepted: &Accepted| {
+        let at = lines.iter().position(|line| line.trim_start().starts_with(accepted.behind));
+        let at = at.unwrap_or(lines.len().saturating_sub(1));
+        let mut new = lines.clone();
+        new.insert(at + 1, accepted.line);
+        Mutant {
+            kind: MutantKind::Insert,
+            line: at as u32 + 1,
+            what: format!("behind it: {}", accepted.line),
+            text: new.join("\n") + "\n",
+        }
+    };
+    accepted(dialect).iter().map(put).collect()
+}
+
+/// What a line that was put in does, by the list.
+pub(super) fn effect_of(dialect: Dialect, mutant: &Mutant) -> Option<Effect> {
+    let line = mutant.what.strip_prefix("behind it: ")?;
+    let mut list = accepted(dialect).iter();
+    list.find(|accepted| accepted.line == line).map(|accepted| accepted.effect)
+}

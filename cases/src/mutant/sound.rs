@@ -1,0 +1,27 @@
+//! A sound world in which a dialect is written.
+
+use std::path::Path;
+
+use model::Dialect;
+
+use crate::{World, from_documents};
+
+/// A sound world with an artifact of the dialect, or why there is none.
+pub fn sound(dialect: Dialect) -> Result<World, String> {
+    let (folder, files): (&str, &[&str]) = match dialect {
+        Dialect::Nxos => ("found-tampered-leaf-nxos", &["fleet.yaml", "tenants.yaml", "jobs.yaml"]),
+        _ => ("accepted-all-layers-from-one-plan", &["fleet.yaml", "work.yaml"]),
+    };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut documents = Vec::new();
+    for file in files {
+        let path = folder.join(file);
+        let text = std::fs::read_to_string(&path);
+        documents.push(text.map_err(|cause| format!("{}: {cause}", path.display()))?);
+    }
+    let world = from_documents(&documents.join("\n---\n"))?;
+    if world.artifacts.iter().any(|artifact| artifact.dialect == dialect) {
+        return Ok(world);
+    }
+    Err(format!("no sound world here is written in {dialect}"))
+}
