@@ -51,7 +51,10 @@ impl Asked {
 fn mutate(asked: &Asked) -> Result<bool, String> {
     let world = sound(asked.dialect)?;
     let mut consumer: Box<dyn Consumer> = match asked.dialect {
-        Dialect::Slurm => Box::new(Slurmctld::default()),
+        Dialect::Slurm => match Slurmctld::new() {
+            Some(controller) => Box::new(controller),
+            None => Box::new(Rules(Dialect::Slurm)),
+        },
         dialect => Box::new(Rules(dialect)),
     };
     let mut chance = Chance::new(asked.seed);

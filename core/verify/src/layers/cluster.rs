@@ -7,6 +7,7 @@ use read::Hold;
 
 use super::found::Findings;
 use super::lines::tenant_of;
+use super::slurm::Said;
 use super::{Atom, Lack, LayerPlace, LayerWeakness, Member, Named, Owner, Spot, Strength};
 use crate::device::At;
 use crate::verifier::{JobId, Verifier};
@@ -16,8 +17,13 @@ impl Verifier {
     pub(super) fn judge_cluster(&self, device: DeviceId, found: &mut Findings<'_>) {
         let (mut constrains, mut keeps_apart) = (Vec::new(), Vec::new());
         let mut hung: BTreeSet<(&str, &Name)> = BTreeSet::new();
+        let mut said = Said::new();
         for (hold, at) in self.lines(&Spot::Cluster(device)) {
             match hold {
+                Hold::SlurmSays { fact, value } => {
+                    said.entry(fact).or_default().push((value, at));
+                    self.judge_fact(device, fact, value, at, found);
+                }
                 Hold::ConstrainsDevices(does) => constrains.push((*does, at)),
                 Hold::KeepsLabelsApart(does) => keeps_apart.push((*does, at)),
                 Hold::Role { namespace: None, group, role } => {
@@ -53,6 +59,7 @@ impl Verifier {
                 found.absent((device, Dialect::Slurm), text, LayerWeakness::Unlabelled, ats);
             }
             self.judge_hung(device, &hung, found);
+            self.judge_unsaid(device, &said, found);
         }
     }
 
