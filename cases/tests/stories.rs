@@ -171,8 +171,9 @@ fn outputs(folder: &Path) -> BTreeMap<String, String> {
 fn folders() -> Vec<PathBuf> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let entries = fs::read_dir(package).unwrap().map(|entry| entry.unwrap().path());
-    let is_story =
-        |path: &PathBuf| path.is_dir() && !path.ends_with("src") && !path.ends_with("tests");
+    let is_story = |path: &PathBuf| {
+        path.is_dir() && !["src", "tests", "observed"].iter().any(|other| path.ends_with(other))
+    };
     let mut folders: Vec<PathBuf> = entries.filter(is_story).collect();
     folders.sort();
     folders

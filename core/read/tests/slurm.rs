@@ -128,7 +128,7 @@ fn what_opens_is_refused() {
     check(
         "\
 # slurm.conf
-PartitionName=a Nodes=gpu1 AllowGroups=all
+PartitionName=a Nodes=gpu1 AllowGroups=wheel
 PartitionName=a Nodes=gpu1 OverSubscribe=FORCE:4
 PartitionName=a Nodes=gpu1 Nodes=gpu2
 PartitionName=a
@@ -151,10 +151,10 @@ ReservationName=maintenance Nodes=gpu1 Accounts=acme
 # jobs
 JobId=1 JobState=RUNNING Nodes=gpu1 GRES=gpu:h100:1(IDX:0)
 JobId=2 JobName=x JobState=PENDING JobState=RUNNING Reservation=acme.train
-JobId=3 JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
+JobId=3 Account=acme JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
 ",
         expect![[r#"
-            2? PartitionName=a Nodes=gpu1 AllowGroups=all
+            2? PartitionName=a Nodes=gpu1 AllowGroups=wheel
                no line of this file that keeps tenants apart is written so
             3? PartitionName=a Nodes=gpu1 OverSubscribe=FORCE:4
                processors and GPUs are never given out twice
@@ -165,11 +165,11 @@ JobId=3 JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N
             6? Prolog=/tmp/x
                no line of this file that keeps tenants apart is written so
             7? ProctrackType=proctrack/linuxproc
-               processes can leave what is not a cgroup
+               no line of this file that keeps tenants apart is written so
             8? NodeName=gpu1 Gres=shard:8
                nodes have GPUs alone
             10? Name=gpu File=/dev/nvidia0
-               a line names its nodes, or it is for all of them
+               a line names its nodes and their GPUs, or it is for all of them
             11? NodeName=gpu1 Name=shard Count=8
                what else is given out than GPUs, nobody judges
             12? NodeName=gpu1 Name=gpu File=/dev/*
@@ -189,10 +189,10 @@ JobId=3 JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N
             21? ReservationName=maintenance Nodes=gpu1 Accounts=acme
                a reservation is called as its job, such as acme.research.train
             23? JobId=1 JobState=RUNNING Nodes=gpu1 GRES=gpu:h100:1(IDX:0)
-               a job says its JobId, JobState and Reservation
+               a job says its JobId, JobState, Account and Reservation
             24? JobId=2 JobName=x JobState=PENDING JobState=RUNNING Reservation=acme.train
                the key stands there twice; a user can write one
-            25? JobId=3 JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
+            25? JobId=3 Account=acme JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
                GPUs are given as gpu:h100:2(IDX:0-1)
             ignored: [1, 9, 14, 16, 22]
         "#]],
@@ -236,10 +236,10 @@ fn what_only_looks_right_is_not() {
         ("enforced,select,privatedata", "enforced,select MCSPlugin=mcs/none", "one key"),
         ("GresTypes=gpu", "GresTypes=GPU", "GresTypes=gpu"),
         ("GresTypes=gpu", "GresTypes=gpu,shard", "GresTypes=gpu"),
-        ("GresTypes=gpu", "GresTypes=gpu\\\n", "the line goes on"),
+        ("GresTypes=gpu", "GresTypes=gpu\\\n", "GresTypes=gpu"),
         ("GresTypes=gpu", "GresTypes=gpu\\# and so on", "a backslash"),
         ("PrologFlags=Alloc,Contain", "PrologFlags=Alloc", "the fence must stand"),
-        ("PrologFlags=Alloc,Contain", "PrologFlags=Alloc,Contain,X11", "a word of this list"),
+        ("PrologFlags=Alloc,Contain", "PrologFlags=Alloc,Contain,X11", "the fence must stand"),
         ("associations,limits", "associations", "AccountingStorageEnforce=limits"),
         ("associations,limits", "associations,limits,nojobs", "AccountingStorageEnforce"),
         ("ClusterName=small", "ClusterName=small\ninclude /etc/slurm/more", "another file"),

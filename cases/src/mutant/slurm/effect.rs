@@ -33,21 +33,6 @@ const KEYS: &[(&str, Effect)] = &[
     ("LogTimeFormat", Effect::Harmless),
     ("MpiDefault", Effect::Harmless),
     ("MULTIPLE_SLURMD", Effect::Harmless),
-    ("PriorityCalcPeriod", Effect::Harmless),
-    ("PriorityDecayHalfLife", Effect::Harmless),
-    ("PriorityFavorSmall", Effect::Harmless),
-    ("PriorityFlags", Effect::Harmless),
-    ("PriorityMaxAge", Effect::Harmless),
-    ("PriorityType", Effect::Harmless),
-    ("PriorityUsageResetPeriod", Effect::Harmless),
-    ("PriorityWeightAge", Effect::Harmless),
-    ("PriorityWeightAssoc", Effect::Harmless),
-    ("PriorityWeightFairShare", Effect::Harmless),
-    ("PriorityWeightFairshare", Effect::Harmless),
-    ("PriorityWeightJobSize", Effect::Harmless),
-    ("PriorityWeightPartition", Effect::Harmless),
-    ("PriorityWeightQOS", Effect::Harmless),
-    ("PriorityWeightTRES", Effect::Harmless),
     ("PropagateResourceLimits", Effect::Harmless),
     ("ReturnToService", Effect::Harmless),
     ("SchedulerType", Effect::Harmless),
@@ -145,6 +130,8 @@ fn effect(key: &str, sound: &str, edited: &str) -> Effect {
         "InactiveLimit" | "MaxRAMPercent" | "PreemptMode" | "PreemptType" | "SelectType" => {
             Effect::Cuts
         }
+        // The order of those who wait.
+        _ if of.starts_with("Priority") && of != "PrioritySiteFactorPlugin" => Effect::Harmless,
         _ => {
             let known = KEYS.iter().find(|(known, _)| *known == of);
             known.map_or(Effect::Opens, |(_, effect)| *effect)

@@ -60,7 +60,10 @@ pub(super) fn by_scontrol(said: &str) -> Printed {
 /// What only slurmd and people read of a text: GPUs and reservations.
 pub(super) fn slurmd(text: &str) -> Option<Printed> {
     let mut own: Vec<(String, String)> = files(text);
-    own.retain(|(file, _)| matches!(file.as_str(), "gres.conf" | "reservations" | "jobs"));
+    // Slurm reads blocks from 23.11 on, and the one that is asked here is older.
+    own.retain(|(file, _)| {
+        !matches!(file.as_str(), "slurm.conf" | "topology.conf" | "cgroup.conf")
+    });
     let text: String = own.iter().map(|(file, text)| format!("# {file}\n{text}\n")).collect();
     parsed(&text)
 }

@@ -27,11 +27,15 @@ for folder in /run /tmp /var/log /var/spool; do mount -t tmpfs none $folder; don
 export SLURM_CONF="$1/etc/slurm.conf"
 slurmctld -D $2 >"$1/log" 2>&1 &
 controller=$!
-for try in $(seq 150); do
-    scontrol ping 2>/dev/null | grep -q 'is UP' && break
+for try in $(seq 100); do
+    # Who cannot prove who it is asks for a minute.
+    said=$(timeout -s KILL 2 scontrol ping 2>/dev/null)
+    [ $? -ge 124 ] && break
+    case "$said" in *'is UP'*) break ;; esac
     kill -0 $controller 2>/dev/null || exit 3
     sleep 0.02
 done
+case "$said" in *'is UP'*) ;; *) kill -9 $controller; exit 3 ;; esac
 scontrol show config && scontrol show node -o && scontrol show partition -o || exit 4
 scontrol show topology
 if [ -n "$2" ]; then scontrol shutdown; else kill -9 $controller; fi
@@ -109,7 +113,8 @@ impl Slurmctld {
         fs::write(self.folder.join("script"), SCRIPT).ok()?;
         let mut command = Command::new("unshare");
         command.args(["--mount", "--uts", "sh"]).arg(self.folder.join("script"));
-        command.arg(&self.folder).args(is_first.then_some("-c"));
+        // What an edited text names without a path is written in the room.
+        command.arg(&self.folder).args(is_first.then_some("-c")).current_dir(&self.folder);
         let output = command.stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
