@@ -78,7 +78,10 @@ fn tell(judged: &[Judged]) {
         println!("  {count} {effect:?} by {by}");
     }
     let missed: Vec<&Judged> = judged.iter().filter(|one| one.is_missed()).collect();
-    let noise: Vec<&Judged> = judged.iter().filter(|one| one.is_noise()).collect();
+    let unseen = judged.iter().filter(|one| one.is_noise() && one.is_unseen()).count();
+    let noise: Vec<&Judged> =
+        judged.iter().filter(|one| one.is_noise() && !one.is_unseen()).collect();
+    println!("{unseen} are refused for characters that nobody sees, whatever they do");
     for (what, rows) in
         [("open or cut and are proved", missed), ("are harmless and not met with silence", noise)]
     {

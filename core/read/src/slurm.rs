@@ -30,6 +30,7 @@ enum File {
     Slurm,
     Gres,
     Topology,
+    Blocks,
     Cgroup,
     Reservations,
     Jobs,
@@ -41,7 +42,8 @@ impl File {
         Some(match comment.strip_prefix('#')?.trim_ascii() {
             "slurm.conf" => Self::Slurm,
             "gres.conf" => Self::Gres,
-            "topology.conf" | "topology-block.conf" => Self::Topology,
+            "topology.conf" => Self::Topology,
+            "topology-block.conf" => Self::Blocks,
             "cgroup.conf" => Self::Cgroup,
             "reservations" => Self::Reservations,
             "jobs" => Self::Jobs,
@@ -54,6 +56,7 @@ impl File {
             Self::Slurm => "slurm.conf",
             Self::Gres => "gres.conf",
             Self::Topology => "topology.conf",
+            Self::Blocks => "topology-block.conf",
             Self::Cgroup => "cgroup.conf",
             Self::Reservations => "reservations",
             Self::Jobs => "jobs",
@@ -132,7 +135,10 @@ pub(crate) fn as_read(text: &str) -> String {
     }
     let gres = entries.iter().filter(|entry| entry.file == Some(File::Gres));
     for text in gres.filter_map(|entry| entry.logical.text.as_deref().ok()) {
-        if let Ok([("AutoDetect", value)]) = settings(text).as_deref() {
+        if let Ok([(key, value)]) = settings(text).as_deref()
+            && key.eq_ignore_ascii_case("AutoDetect")
+        {
+            let value = value.to_ascii_lowercase();
             out += &format!("# gres.conf\nAutoDetect={value}\n");
         }
     }
@@ -209,7 +215,8 @@ impl Reader {
         let settings = settings(text)?;
         match file {
             File::Gres => self.gres(number, &settings),
-            File::Topology => self.topology(number, &settings),
+            File::Topology => self.topology(number, "switchname", &settings),
+            File::Blocks => self.topology(number, "blockname", &settings),
             _ => self.set(number, file, &settings),
         }
     }

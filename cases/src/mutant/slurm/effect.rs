@@ -23,6 +23,7 @@ const KEYS: &[(&str, Effect)] = &[
     ("DebugFlags", Effect::Harmless),
     ("DisableRootJobs", Effect::Harmless),
     ("EnforcePartLimits", Effect::Harmless),
+    ("FairShareDampeningFactor", Effect::Harmless),
     ("FirstJobId", Effect::Harmless),
     ("NEXT_JOB_ID", Effect::Harmless),
     ("GroupUpdateTime", Effect::Harmless),
@@ -157,6 +158,7 @@ fn thing(of: &str, about: &str, sound: &str, edited: &str) -> Effect {
         | ("node", "Weight" | "Feature" | "Features" | "TmpDisk" | "Port" | "Partitions")
         | ("gres", "Cores" | "Links")
         | ("reservation", "NodeCnt") => Effect::Harmless,
+        ("reservation", "Users") if edited.is_empty() || edited == "(null)" => Effect::Harmless,
         ("partition", "MaxTime" | "MaxNodes" | "State" | "MinNodes" | "RootOnly") => Effect::Cuts,
         ("partition", "OverSubscribe") => match edited {
             "EXCLUSIVE" => Effect::Harmless,

@@ -96,7 +96,8 @@ pub(super) fn parsed(text: &str) -> Option<Printed> {
     for (file, text) in files(text) {
         match file.as_str() {
             "reservations" | "jobs" => {
-                for line in text.lines().filter(|line| !line.trim().is_empty()) {
+                let said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
+                for line in text.lines().filter(said) {
                     let pairs: Option<Vec<(&str, &str)>> =
                         line.split_whitespace().map(|word| word.split_once('=')).collect();
                     put(&mut printed, "reservation", &pairs?)?;
@@ -127,7 +128,8 @@ pub(super) fn files(text: &str) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
     let mut at = None;
     for line in text.split_inclusive('\n') {
-        let named = line.trim().strip_prefix('#').map(str::trim);
+        let blank = [' ', '\t', '\r', '\n'];
+        let named = line.trim_matches(blank).strip_prefix('#').map(|name| name.trim_matches(blank));
         if let Some(name) = named.filter(|name| NAMES.contains(name)) {
             let known = files.iter().position(|(file, _)| file == name);
             at = Some(known.unwrap_or_else(|| {
@@ -214,7 +216,10 @@ fn set(printed: &mut Printed, file: &str, pairs: &[(&str, &str)]) -> Option<()> 
 
 /// Something with a name of its own, which stands there once.
 fn put(printed: &mut Printed, kind: &str, pairs: &[(&str, &str)]) -> Option<()> {
-    let (_, name) = *pairs.first()?;
+    let (key, name) = *pairs.first()?;
+    if kind == "reservation" && key != "ReservationName" {
+        return None;
+    }
     if name.eq_ignore_ascii_case("default") {
         // What is a default for lines behind is said of each of them by nobody here.
         return None;

@@ -59,6 +59,8 @@ const IGNORED: &[Ignored] = &[
     fixed("CredType=cred/munge", "the only one that is known"),
     free("DebugFlags=<name>", LOGS),
     free("DefMemPerCPU=<many>", "what a job gets that asks for nothing"),
+    free("DefMemPerCPU=0", DEFAULT),
+    free("DefMemPerNode=0", DEFAULT),
     free("DefMemPerNode=<many>", "what a job gets that asks for nothing"),
     free("DisableRootJobs=(yes|no)", "root is no tenant"),
     free("EnforcePartLimits=(NO|ANY|ALL|YES)", "when a job that never fits is refused"),
@@ -271,5 +273,5 @@ pub(super) fn listed(key: &str, value: &str) -> Option<Option<Vec<String>>> {
         // Plugins are files, whose names have letter case.
         (!word.contains('/') || *same == word).then(|| (*same).to_owned())
     };
-    Some(value.split(',').map(word).collect())
+    Some(value.split(',').filter(|word| !word.is_empty()).map(word).collect())
 }

@@ -151,14 +151,19 @@ impl Reader {
         Ok(())
     }
 
-    /// A line of topology.conf.
-    pub(super) fn topology(&mut self, line: u32, settings: &Settings<'_>) -> Result<(), Why> {
+    /// A line of topology.conf or topology-block.conf, whose places are of one kind.
+    pub(super) fn topology(
+        &mut self,
+        line: u32,
+        named: &str,
+        settings: &Settings<'_>,
+    ) -> Result<(), Why> {
         once(settings)?;
         let (mut place, mut nodes, mut below) = (None, Vec::new(), None);
         let mut is_sizes = false;
         for (key, value) in settings {
             match key.to_ascii_lowercase().as_str() {
-                "switchname" | "blockname" => place = Some(SmolStr::from(*value)),
+                key if key == named => place = Some(SmolStr::from(*value)),
                 "nodes" => nodes = hosts(value).ok_or(NOT_NODES)?,
                 "switches" => {
                     below = Some(hosts(value).ok_or("switches are named as nodes are")?);

@@ -131,6 +131,14 @@ impl Verifier {
                 found.open(device, LayerWeakness::OpenQueue { partition }, [at]);
             }
             if let [account] = accounts.as_slice()
+                && account != partition
+            {
+                // Its tenant's jobs ask for it by its name.
+                let what = format!("the partition of account {account}");
+                let (held, planned) = (partition.to_string(), account.to_string());
+                found.open(device, LayerWeakness::Drift { what, held, planned }, [at]);
+            }
+            if let [account] = accounts.as_slice()
                 && self.account_of(account).is_some_and(|tenant| self.is_all_of(&tenant, nodes))
             {
                 continue;
