@@ -51,9 +51,12 @@ impl Asked {
 fn mutate(asked: &Asked) -> Result<bool, String> {
     let world = sound(asked.dialect)?;
     let mut consumer: Box<dyn Consumer> = match asked.dialect {
-        Dialect::Slurm => Box::new(Slurmctld::default()),
         Dialect::Pkey => Box::new(OpenSm::default()),
         Dialect::Vm => Box::new(Libvirt::default()),
+        Dialect::Slurm => match Slurmctld::new() {
+            Some(controller) => Box::new(controller),
+            None => Box::new(Rules(Dialect::Slurm)),
+        },
         dialect => Box::new(Rules(dialect)),
     };
     let mut chance = Chance::new(asked.seed);
@@ -77,7 +80,10 @@ fn tell(judged: &[Judged]) {
         println!("  {count} {effect:?} by {by}");
     }
     let missed: Vec<&Judged> = judged.iter().filter(|one| one.is_missed()).collect();
-    let noise: Vec<&Judged> = judged.iter().filter(|one| one.is_noise()).collect();
+    let unseen = judged.iter().filter(|one| one.is_noise() && one.is_unseen()).count();
+    let noise: Vec<&Judged> =
+        judged.iter().filter(|one| one.is_noise() && !one.is_unseen()).collect();
+    println!("{unseen} are refused for characters that nobody sees, whatever they do");
     for (what, rows) in
         [("open or cut and are proved", missed), ("are harmless and not met with silence", noise)]
     {

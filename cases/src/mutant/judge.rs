@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use model::{Artifact, Dialect, Part, PartText};
 use verify::{Finding, Verifier};
 
-use super::{Classified, Consumer, Effect, Mutant, mutants};
+use super::{Classified, Consumer, Effect, Mutant, MutantKind, mutants};
 use crate::{Chance, World};
 
 /// An edited text, who said what the edit does, and what was found.
@@ -32,10 +32,21 @@ impl Judged {
         matches!(self.classified.effect, Effect::Opens | Effect::Cuts) && self.codes.is_empty()
     }
 
-    /// Whether it does no harm and is not met with silence.
+    /// Whether it does no harm and is not met with silence. Another value, harmless or not, is not
+    /// what was planned, and may be told; what stands between words is nobody's plan.
     #[must_use]
     pub fn is_noise(&self) -> bool {
-        self.classified.effect == Effect::Harmless && (self.differs || !self.codes.is_empty())
+        let differs = self.differs && self.mutant.kind == MutantKind::Between;
+        self.classified.effect == Effect::Harmless && (differs || !self.codes.is_empty())
+    }
+
+    /// Whether it has characters that nobody sees. They are refused whatever they do.
+    #[must_use]
+    pub fn is_unseen(&self) -> bool {
+        self.mutant
+            .text
+            .chars()
+            .any(|letter| letter != '\n' && letter != '\t' && !(' '..='~').contains(&letter))
     }
 
     /// One row of a table of comma-separated values; the first names the columns.

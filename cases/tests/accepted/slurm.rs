@@ -11,14 +11,9 @@ use read::{Fact, Hold};
 use crate::artifacts;
 use crate::room::{Room, ask};
 
-/// Lines that need what is not here: a database, and cgroups that nobody else uses.
-const NOT_HERE: [&str; 5] = [
-    "SlurmctldHost=",
-    "AccountingStorageType=",
-    "AccountingStorageEnforce=",
-    "ProctrackType=",
-    "TaskPlugin=",
-];
+/// Lines that need what is not here: a database, and another host.
+const NOT_HERE: [&str; 3] =
+    ["SlurmctldHost=", "AccountingStorageType=", "AccountingStorageEnforce="];
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -32,6 +27,22 @@ fn a_controller_and_its_nodes_take_the_files_and_print_what_was_planned() {
         assert!(said.contains(&format!(" Count={gpus} ")) && !said.contains("error"), "{said}");
     }
     cluster.start();
+    let config = cluster.scontrol(&["show", "config"]);
+    for (key, value) in [
+        ("ConstrainDevices", "yes"),
+        ("GresTypes", "gpu"),
+        ("MCSParameters", "enforced,select,privatedata"),
+        ("MCSPlugin", "mcs/account"),
+        ("ProctrackType", "proctrack/cgroup"),
+        ("PrologFlags", "Alloc,Contain"),
+        ("SelectType", "select/cons_tres"),
+        ("TaskPlugin", "task/affinity,task/cgroup"),
+    ] {
+        let is_taken = |line: &str| {
+            line.split_once('=').is_some_and(|(k, v)| (k.trim(), v.trim()) == (key, value))
+        };
+        assert!(config.lines().any(is_taken), "{key}={value}: {config}");
+    }
     let topology = cluster.scontrol(&["show", "topology"]);
     for line in [
         "SwitchName=leaf-2 Level=0 LinkSpeed=1 Nodes=tray-1,tray-2",
@@ -90,9 +101,10 @@ impl Cluster {
         let folder = room.path("").display().to_string();
         let gres = files["gres.conf"].join("\n").replace("/dev/", &format!("{folder}dev/"));
         room.write("etc/gres.conf", gres + "\n");
-        for name in ["topology.conf", "cgroup.conf"] {
-            room.write(&format!("etc/{name}"), files[name].join("\n") + "\n");
-        }
+        room.write("etc/topology.conf", files["topology.conf"].join("\n") + "\n");
+        // Which control groups there are is the machine's.
+        let cgroup = files["cgroup.conf"].join("\n") + "\nCgroupPlugin=cgroup/v1\n";
+        room.write("etc/cgroup.conf", cgroup);
         room.write("etc/slurm.conf", controller(&folder, &files["slurm.conf"]));
         fs::create_dir_all(room.path("state")).unwrap();
         Self { room, files }
@@ -164,6 +176,6 @@ fn controller(folder: &str, lines: &[String]) -> String {
          AuthType=auth/munge\nAuthInfo=socket={folder}munge/socket\n\
          StateSaveLocation={folder}state\nSlurmdSpoolDir={folder}spool-%n\n\
          SlurmctldPidFile={folder}slurmctld.pid\nSlurmdPidFile={folder}slurmd-%n.pid\n\
-         ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nMpiDefault=none\n"
+         MpiDefault=none\nSlurmdParameters=config_overrides\n"
     )
 }

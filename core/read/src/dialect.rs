@@ -5,6 +5,8 @@
 //! in its description, which is the only list: what is passed over when a text is read, when two
 //! are compared, and what people are shown ([docs/dialects.md](../../../docs/dialects.md)).
 
+use std::borrow::Cow;
+
 use model::{Dialect, Part};
 
 use crate::lines::{Line, lines};
@@ -144,9 +146,17 @@ pub fn claims(dialect: Dialect, text: &str) -> Reading {
 pub fn part(dialect: Dialect, part: &Part, text: &str) -> Reading {
     let mut reading = claims(dialect, text);
     if matches!(part, Part::Head | Part::Whole) {
-        lack(description(dialect), text, &mut reading);
+        lack(description(dialect), &as_read(dialect, text), &mut reading);
     }
     reading
+}
+
+/// The text as its consumer reads it, where that is otherwise than it looks.
+fn as_read(dialect: Dialect, text: &str) -> Cow<'_, str> {
+    match dialect {
+        Dialect::Slurm => Cow::Owned(crate::slurm::as_read(text)),
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// Whether a line of this place passes over.

@@ -86,6 +86,8 @@ pub enum Hold {
     ConstrainsDevices(bool),
     /// Slurm keeps jobs of different labels off each other's nodes.
     KeepsLabelsApart(bool),
+    /// Slurm says this of itself, of a node, or of a switch.
+    SlurmSays { fact: SlurmFact, value: SmolStr },
     /// These nodes are kept for the job.
     Reserved { job: JobName, account: SmolStr, nodes: Vec<Name> },
     /// Slurm gave the job these GPUs of the node, by minor.
@@ -170,6 +172,25 @@ pub enum DeviceFile {
     Management(SmolStr),
     /// A file that leads somewhere nobody knows.
     Strange(SmolStr),
+}
+
+/// What Slurm's files name by a word of their own.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum SlurmFact {
+    /// The host of the controller.
+    Controller,
+    /// The host where accounts are kept.
+    Accounts,
+    /// The cluster, to which accounts belong.
+    Cluster,
+    /// Where the daemon of this node is reached.
+    Address(Name),
+    /// The GPUs of this node: their type, and how many.
+    Gpus(Name),
+    /// The type of this node's GPUs where their files are named.
+    Product(Name),
+    /// The switch that this switch hangs below.
+    Above(Name),
 }
 
 /// Into a namespace or out of it.

@@ -35,7 +35,9 @@ mod yaml;
 pub use claim::{Bridge, Claim, Fact, Scope, Stray};
 pub use dialect::{Demanded, Description, Ignored, claims, description, part};
 pub use differ::{Difference, differences};
-pub use hold::{AttestReport, Cleaned, DeviceFile, Direction, Function, Hold, PastOwner, Peer};
+pub use hold::{
+    AttestReport, Cleaned, DeviceFile, Direction, Function, Hold, PastOwner, Peer, SlurmFact,
+};
 
 use smol_str::SmolStr;
 

@@ -56,6 +56,9 @@ type Class = (&'static str, &'static str, fn(&str) -> bool);
 /// Every class that a pattern can name.
 const CLASSES: &[Class] = &[
     ("number", "30", is_number),
+    ("port", "6818", |word| is_between(word, 1024, 65_535)),
+    ("seconds", "30", |word| is_between(word, 2, 65_533)),
+    ("many", "10000", |word| is_between(word, 1000, 1_000_000_000)),
     ("name", "red.train-1", |word| is_of(word, b"._-")),
     ("word", "a%b", |word| word.bytes().all(|byte| byte.is_ascii_graphic())),
     ("hex", "0x1f", |word| {
@@ -89,6 +92,11 @@ fn is_label(word: &str) -> bool {
 /// Digits, few enough to be a number.
 fn is_number(word: &str) -> bool {
     (1..=10).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A number from one to another.
+fn is_between(word: &str, least: u64, most: u64) -> bool {
+    is_number(word) && word.parse().is_ok_and(|number| (least..=most).contains(&number))
 }
 
 /// Letters, digits and these, and at least one of them.

@@ -2,85 +2,35 @@
 //! one line: `show reservation -o`, `show job -d -o`.
 
 mod hosts;
+mod jobs;
+mod known;
+mod nodes;
+mod text;
+
+use std::collections::BTreeMap;
 
 use model::JobName;
 use smol_str::SmolStr;
 
-use crate::dialect::{self, COMMENT, Compared, Description, Ignored};
-use crate::lines::{Line, lines, words};
+use crate::hold::SlurmFact;
+use crate::lines::lines;
 use crate::values::Why;
 use crate::{Claim, Fact, Hold, Reading, Unknown};
-use hosts::hosts;
-
-/// What is known of it.
-pub(crate) const DESCRIPTION: Description = Description {
-    consumer: "slurmctld and slurmd of Slurm 22.05 and later",
-    ignored: &[
-        COMMENT,
-        Ignored::free("slurm.conf", "AccountingStorageHost=<name>", "where accounts are kept"),
-        Ignored::free("slurm.conf", "AccountingStoragePort=<number>", "where accounts are kept"),
-        Ignored::fixed(
-            "slurm.conf",
-            "AccountingStorageType=accounting_storage/slurmdbd",
-            "the only one that is known",
-        ),
-        Ignored::free("slurm.conf", "AuthInfo=<word>", "how daemons know each other"),
-        Ignored::fixed("slurm.conf", "AuthType=auth/munge", "the only one that is known"),
-        Ignored::free("slurm.conf", "ClusterName=<name>", "a name for people"),
-        Ignored::free("slurm.conf", "ControlMachine=<name>", "where the controller is"),
-        Ignored::free("slurm.conf", "InactiveLimit=<number>", "how long is waited"),
-        Ignored::free("slurm.conf", "JobAcctGatherFrequency=<word>", "what is counted"),
-        Ignored::free("slurm.conf", "JobAcctGatherType=<word>", "what is counted"),
-        Ignored::free("slurm.conf", "KillWait=<number>", "how long is waited"),
-        Ignored::free("slurm.conf", "MessageTimeout=<number>", "how long is waited"),
-        Ignored::free("slurm.conf", "MinJobAge=<number>", "how long ended jobs are told of"),
-        Ignored::free("slurm.conf", "MpiDefault=<word>", "how processes of a job find each other"),
-        Ignored::free("slurm.conf", "ReturnToService=<number>", "when nodes come back"),
-        Ignored::free("slurm.conf", "SchedulerParameters=<word>", "the order of those who wait"),
-        Ignored::free("slurm.conf", "SchedulerType=<word>", "the order of those who wait"),
-        Ignored::free("slurm.conf", "SlurmUser=<name>", "as whom the controller runs"),
-        Ignored::free("slurm.conf", "SlurmctldDebug=<word>", "what the daemon writes"),
-        Ignored::free("slurm.conf", "SlurmctldHost=<name>", "where the controller is"),
-        Ignored::free("slurm.conf", "SlurmctldLogFile=<path>", "what the daemon writes"),
-        Ignored::free("slurm.conf", "SlurmctldPidFile=<path>", "where the daemon keeps its number"),
-        Ignored::free("slurm.conf", "SlurmctldPort=<number>", "where the daemon listens"),
-        Ignored::free("slurm.conf", "SlurmctldTimeout=<number>", "how long is waited"),
-        Ignored::free("slurm.conf", "SlurmdDebug=<word>", "what the daemon writes"),
-        Ignored::free("slurm.conf", "SlurmdLogFile=<path>", "what the daemon writes"),
-        Ignored::free("slurm.conf", "SlurmdPidFile=<path>", "where the daemon keeps its number"),
-        Ignored::free("slurm.conf", "SlurmdPort=<number>", "where the daemon listens"),
-        Ignored::free("slurm.conf", "SlurmdSpoolDir=<path>", "where the daemon keeps its state"),
-        Ignored::free("slurm.conf", "SlurmdTimeout=<number>", "how long is waited"),
-        Ignored::free("slurm.conf", "StateSaveLocation=<path>", "where the daemon keeps its state"),
-        Ignored::free("slurm.conf", "Waittime=<number>", "how long is waited"),
-        Ignored::free("cgroup.conf", "CgroupAutomount=(yes|no)", "how control groups are mounted"),
-        Ignored::free("cgroup.conf", "CgroupMountpoint=<path>", "where control groups are"),
-        Ignored::free(
-            "cgroup.conf",
-            "CgroupPlugin=(autodetect|cgroup/v1|cgroup/v2)",
-            "which control groups",
-        ),
-        Ignored::fixed("cgroup.conf", "ConstrainCores=yes", "jobs keep to their cores"),
-        Ignored::fixed("cgroup.conf", "ConstrainRAMSpace=yes", "jobs keep to their memory"),
-        Ignored::free("cgroup.conf", "ConstrainSwapSpace=(yes|no)", "swap is not given out"),
-    ],
-    demanded: &[],
-    uncompared: &[],
-    compared: Compared::Claims,
-    otherwise: &[],
-    read,
-};
+pub(crate) use known::DESCRIPTION;
+use known::{canonical, listed, passes};
+use text::{Logical, settings, truth};
 
 const NOT_WRITTEN: Why = "no line of this file that keeps tenants apart is written so";
 const NOT_NODES: Why = "nodes are named one by one, or as a range such as gpu[1-4,7]";
 const NOT_FILES: Why = "GPUs are device files such as /dev/nvidia[0-7]";
 
 /// What a line stands in.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum File {
     Slurm,
     Gres,
     Topology,
+    Blocks,
     Cgroup,
     Reservations,
     Jobs,
@@ -92,28 +42,147 @@ impl File {
         Some(match comment.strip_prefix('#')?.trim_ascii() {
             "slurm.conf" => Self::Slurm,
             "gres.conf" => Self::Gres,
-            "topology.conf" | "topology-block.conf" => Self::Topology,
+            "topology.conf" => Self::Topology,
+            "topology-block.conf" => Self::Blocks,
             "cgroup.conf" => Self::Cgroup,
             "reservations" => Self::Reservations,
             "jobs" => Self::Jobs,
             _ => return None,
         })
     }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Slurm => "slurm.conf",
+            Self::Gres => "gres.conf",
+            Self::Topology => "topology.conf",
+            Self::Blocks => "topology-block.conf",
+            Self::Cgroup => "cgroup.conf",
+            Self::Reservations => "reservations",
+            Self::Jobs => "jobs",
+        }
+    }
+
+    /// Whether Slurm's parser reads it, and not only people.
+    const fn is_parsed(self) -> bool {
+        !matches!(self, Self::Reservations | Self::Jobs)
+    }
+}
+
+/// One line, or several that are one, in its file; a comment has none.
+struct Entry<'a> {
+    file: Option<File>,
+    logical: Logical<'a>,
+    is_comment: bool,
+}
+
+impl Entry<'_> {
+    /// The key and the value of a line that sets one thing for all of Slurm.
+    fn setting(&self) -> Option<(File, &'static str, &str)> {
+        let file = self.file.filter(|file| matches!(file, File::Slurm | File::Cgroup))?;
+        let text = self.logical.text.as_deref().ok().filter(|_| !self.is_comment)?;
+        let settings = settings(text).ok()?;
+        let [(key, value)] = settings.as_slice() else { return None };
+        let key = canonical(key).filter(|key| !matches!(*key, "NodeName" | "PartitionName"))?;
+        Some((file, key, value))
+    }
+}
+
+/// Every line, with those that backslashes join to it.
+fn entries(text: &str) -> Vec<Entry<'_>> {
+    let mut file = None;
+    let mut rest = lines(text).filter(|line| !line.text.is_empty() || line.indent > 0);
+    let mut all = Vec::new();
+    while let Some(line) = rest.next() {
+        if line.text.is_empty() {
+            continue;
+        }
+        let is_comment = line.text.starts_with('#');
+        if is_comment {
+            file = File::named(line.text).or(file);
+        }
+        let is_parsed = !is_comment && file.is_none_or(File::is_parsed);
+        let logical = if is_parsed { Logical::gather(line, &mut rest) } else { Logical::of(line) };
+        all.push(Entry { file, logical, is_comment });
+    }
+    all
+}
+
+/// Which entry counts for each key that is set once for all of Slurm: the last one.
+fn counting(entries: &[Entry<'_>]) -> BTreeMap<(File, &'static str), usize> {
+    let settings = entries.iter().enumerate();
+    let settings = settings.filter_map(|(at, entry)| Some((entry.setting()?, at)));
+    settings.map(|((file, key, _), at)| ((file, key), at)).collect()
+}
+
+/// What Slurm is left with of a text: each setting that counts, on a line of its own, and each word
+/// of a list, with those that it implies.
+pub(crate) fn as_read(text: &str) -> String {
+    let entries = entries(text);
+    let mut out = String::new();
+    for ((file, key), at) in counting(&entries) {
+        let Some((.., value)) = entries[at].setting() else { continue };
+        let words = match listed(key, value) {
+            Some(words) => implied(key, words.unwrap_or_default()),
+            None => vec![match truth(value) {
+                Some(true) => "yes".to_owned(),
+                Some(false) | None => value.to_owned(),
+            }],
+        };
+        for word in words {
+            out += &format!("# {}\n{key}={word}\n", file.name());
+        }
+    }
+    let gres = entries.iter().filter(|entry| entry.file == Some(File::Gres));
+    for text in gres.filter_map(|entry| entry.logical.text.as_deref().ok()) {
+        if let Ok([(key, value)]) = settings(text).as_deref()
+            && key.eq_ignore_ascii_case("AutoDetect")
+        {
+            let value = value.to_ascii_lowercase();
+            out += &format!("# gres.conf\nAutoDetect={value}\n");
+        }
+    }
+    out
+}
+
+/// What some words of a list say besides themselves.
+fn implied(key: &str, mut words: Vec<String>) -> Vec<String> {
+    let has =
+        |words: &[String], any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
+    match key {
+        "PrologFlags" if has(&words, &["Contain"]) => words.push("Alloc".into()),
+        "AccountingStorageEnforce" => {
+            if has(&words, &["safe", "all"]) {
+                words.push("limits".into());
+            }
+            if has(&words, &["limits", "qos", "wckeys"]) {
+                words.push("associations".into());
+            }
+        }
+        "TaskPlugin" if has(&words, &["cgroup"]) => words.push("task/cgroup".into()),
+        _ => {}
+    }
+    words
 }
 
 fn read(text: &str) -> Reading {
-    let mut reader = Reader { reading: Reading::with_room_for(text), fences: Fences::default() };
-    let mut file = None;
-    for line in lines(text).filter(|line| !line.text.is_empty()) {
-        if line.text.starts_with('#') {
-            file = File::named(line.text).or(file);
-            reader.reading.ignored.push(line.number);
-            continue;
+    let entries = entries(text);
+    let counting = counting(&entries);
+    let reading = Reading::with_room_for(text);
+    let mut reader = Reader { reading, fences: Fences::default(), addresses: BTreeMap::new() };
+    for (at, entry) in entries.iter().enumerate() {
+        let Logical { number, joined, shown, .. } = entry.logical;
+        let setting = entry.setting();
+        // Each controller counts: those behind the first are there for when it fails.
+        let is_last = setting.is_none_or(|(file, key, _)| {
+            key == "SlurmctldHost" || counting.get(&(file, key)) == Some(&at)
+        });
+        if entry.is_comment || !is_last {
+            reader.reading.ignored.push(number);
+        } else if let Err(why) = reader.entry(entry) {
+            reader.reading.unknown.push(Unknown { line: number, text: shown.into(), why });
         }
-        if let Err(why) = reader.line(file, &line) {
-            let Line { number, text, .. } = line;
-            reader.reading.unknown.push(Unknown { line: number, text: text.into(), why });
-        }
+        reader.reading.ignored.extend(number + 1..=number + joined);
     }
     reader.fences.claim(&mut reader.reading);
     reader.reading
@@ -122,232 +191,98 @@ fn read(text: &str) -> Reading {
 struct Reader {
     reading: Reading,
     fences: Fences,
+    /// Which line said first that a node is at this address.
+    addresses: BTreeMap<SmolStr, u32>,
 }
 
 impl Reader {
-    fn line(&mut self, file: Option<File>, line: &Line<'_>) -> Result<(), Why> {
-        let Some(file) = file else {
+    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Why> {
+        let Some(file) = entry.file else {
             return Err("say which file this is with a line such as # slurm.conf");
         };
+        let number = entry.logical.number;
+        let text = entry.logical.text.as_deref().map_err(|why| *why)?;
+        if !file.is_parsed() {
+            return match file {
+                File::Jobs => self.job(number, text),
+                _ => self.reservation(number, text),
+            };
+        }
+        let first = text.split([' ', '\t']).next().unwrap_or_default();
+        if first.eq_ignore_ascii_case("include") {
+            return Err("what another file says, nobody reads here");
+        }
+        let settings = settings(text)?;
         match file {
-            File::Slurm => self.slurm(line),
-            File::Gres => self.gres(line),
-            File::Topology => self.topology(line),
-            File::Cgroup => self.cgroup(line),
-            File::Reservations => self.reservation(line),
-            File::Jobs => self.job(line),
+            File::Gres => self.gres(number, &settings),
+            File::Topology => self.topology(number, "switchname", &settings),
+            File::Blocks => self.topology(number, "blockname", &settings),
+            _ => self.set(number, file, &settings),
         }
     }
 
-    fn claim(&mut self, line: &Line<'_>, hold: Hold) {
-        self.reading.claims.push(Claim { line: line.number, fact: Fact::Holds(hold) });
+    fn claim(&mut self, line: u32, hold: Hold) {
+        self.reading.claims.push(Claim { line, fact: Fact::Holds(hold) });
     }
 
-    fn slurm(&mut self, line: &Line<'_>) -> Result<(), Why> {
-        let (key, value) = line.text.split_once('=').ok_or(NOT_WRITTEN)?;
-        let has = |word: &str| value.split(',').any(|part| part.eq_ignore_ascii_case(word));
-        let must = |is_so: bool, why: Why| if is_so { Ok(()) } else { Err(why) };
+    fn fact(&mut self, line: u32, fact: SlurmFact, value: &str) {
+        self.claim(line, Hold::SlurmSays { fact, value: value.into() });
+    }
+
+    /// A line of slurm.conf or cgroup.conf.
+    fn set(&mut self, line: u32, file: File, settings: &[(&str, &str)]) -> Result<(), Why> {
+        let (key, value) = *settings.first().ok_or(NOT_WRITTEN)?;
+        let key = canonical(key).ok_or(NOT_WRITTEN)?;
+        match (file, key) {
+            (File::Slurm, "NodeName") => return self.node(line, settings),
+            (File::Slurm, "PartitionName") => return self.partition(line, settings),
+            _ => {}
+        }
+        if settings.len() > 1 {
+            return Err("a line of this file sets one key");
+        }
+        match (file, key) {
+            (File::Slurm, "SlurmctldHost") => self.fact(line, SlurmFact::Controller, value),
+            (File::Slurm, "AccountingStorageHost") => self.fact(line, SlurmFact::Accounts, value),
+            (File::Slurm, "ClusterName") => self.fact(line, SlurmFact::Cluster, value),
+            (File::Slurm, "MCSPlugin") => {
+                self.fences.labels_by_account = value == "mcs/account";
+                self.fences.open_labels.extend((value != "mcs/account").then_some(line));
+            }
+            (File::Cgroup, "ConstrainDevices") => {
+                self.fences.devices = Some((line, truth(value) == Some(true)));
+            }
+            (File::Slurm, _) if let Some(words) = listed(key, value) => {
+                return self.list(line, key, words);
+            }
+            _ if passes(file.name(), key, value) => self.reading.ignored.push(line),
+            _ => return Err(NOT_WRITTEN),
+        }
+        Ok(())
+    }
+
+    /// A list whose words are all known, or not.
+    fn list(&mut self, line: u32, key: &str, words: Option<Vec<String>>) -> Result<(), Why> {
+        let words = words.map(|words| implied(key, words));
+        let has = |word: &str| words.iter().flatten().any(|known| known == word);
+        let fences = &mut self.fences;
         match key {
-            "NodeName" => self.node(line)?,
-            "PartitionName" => self.partition(line)?,
-            "MCSPlugin" => self.fences.labels_by_account = value == "mcs/account",
             "MCSParameters" => {
-                self.fences.labels = Some((line.number, has("enforced") && has("select")));
+                fences.labels = Some((line, has("enforced") && has("select")));
             }
             "AccountingStorageEnforce" => {
-                self.fences.known_accounts = has("associations") || has("limits") || has("all");
+                fences.known_accounts = has("associations");
+                fences.open_labels.extend((!fences.known_accounts).then_some(line));
             }
-            "TaskPlugin" => self.fences.tasks_in_cgroups = has("task/cgroup") || has("cgroup"),
-            "GresTypes" => must(value == "gpu", "the only resources beside processors are GPUs")?,
-            "ProctrackType" => {
-                must(value == "proctrack/cgroup", "processes can leave what is not a cgroup")?;
+            "TaskPlugin" => {
+                fences.tasks_in_cgroups = has("task/cgroup");
+                fences.open_devices = (!fences.tasks_in_cgroups).then_some(line);
             }
-            "PrologFlags" => {
-                must(has("Alloc") || has("Contain"), "the fence must stand before the job starts")?;
+            "PrologFlags" if !has("Contain") => {
+                return Err("the fence must stand before the job starts: Alloc,Contain");
             }
-            "SelectType" => {
-                must(value == "select/cons_tres", "GPUs are given out by select/cons_tres")?;
-            }
-            "TopologyPlugin" => {
-                must(matches!(value, "topology/tree" | "topology/block"), "a tree or blocks")?;
-            }
-            _ if dialect::passes(&DESCRIPTION, "slurm.conf", line.text) => {
-                self.reading.ignored.push(line.number);
-            }
-            _ => return Err(NOT_WRITTEN),
-        }
-        Ok(())
-    }
-
-    /// How many GPUs a node has is said again, and exactly, by their files.
-    fn node(&mut self, line: &Line<'_>) -> Result<(), Why> {
-        for (key, value) in pairs(line.text) {
-            match key {
-                "NodeName" => drop(hosts(value).ok_or(NOT_NODES)?),
-                "Gres" => drop(value.strip_prefix("gpu:").ok_or("nodes have GPUs alone")?),
-                "Boards" | "CPUs" | "CoresPerSocket" | "Feature" | "MemSpecLimit" | "NodeAddr"
-                | "NodeHostname" | "Port" | "RealMemory" | "Sockets" | "State"
-                | "ThreadsPerCore" | "TmpDisk" | "Weight" => {}
-                _ => return Err(NOT_WRITTEN),
-            }
-        }
-        once(line.text)
-    }
-
-    fn partition(&mut self, line: &Line<'_>) -> Result<(), Why> {
-        let (mut partition, mut nodes) = (SmolStr::default(), Vec::new());
-        let (mut accounts, mut exclusive) = (Vec::new(), false);
-        for (key, value) in pairs(line.text) {
-            match key {
-                "PartitionName" => partition = value.into(),
-                "Nodes" => nodes = hosts(value).ok_or(NOT_NODES)?,
-                "AllowAccounts" if value != "ALL" => {
-                    accounts = value.split(',').map(SmolStr::from).collect();
-                }
-                "AllowAccounts" => {}
-                "ExclusiveUser" => exclusive |= value == "YES",
-                "OverSubscribe" => match value {
-                    "NO" => {}
-                    "EXCLUSIVE" => exclusive = true,
-                    _ => return Err("processors and GPUs are never given out twice"),
-                },
-                "Default" | "DefaultTime" | "MaxTime" | "PriorityTier" | "State" => {}
-                _ => return Err(NOT_WRITTEN),
-            }
-        }
-        once(line.text)?;
-        if nodes.is_empty() {
-            return Err("a partition names its nodes");
-        }
-        accounts.sort();
-        self.claim(line, Hold::Partition { partition, nodes, accounts, exclusive });
-        Ok(())
-    }
-
-    fn gres(&mut self, line: &Line<'_>) -> Result<(), Why> {
-        if line.text == "AutoDetect=off" {
-            return Ok(());
-        }
-        let (mut nodes, mut minors) = (Vec::new(), 0);
-        for (key, value) in pairs(line.text) {
-            match (key, value) {
-                ("NodeName", nodes_of) => nodes = hosts(nodes_of).ok_or(NOT_NODES)?,
-                ("Name", "gpu") => {}
-                ("Name", _) => return Err("what else is given out than GPUs, nobody judges"),
-                ("File", files) => minors = self::minors(files).ok_or(NOT_FILES)?,
-                ("Count", "0") => {}
-                ("Cores" | "Links" | "Type", _) => {}
-                _ => return Err(NOT_WRITTEN),
-            }
-        }
-        once(line.text)?;
-        if nodes.is_empty() {
-            return Err("a line names its nodes, or it is for all of them");
-        }
-        for node in nodes {
-            self.claim(line, Hold::Schedulable { node, minors });
-        }
-        Ok(())
-    }
-
-    fn topology(&mut self, line: &Line<'_>) -> Result<(), Why> {
-        let (mut place, mut nodes) = (None, Vec::new());
-        let mut joins = false;
-        for (key, value) in pairs(line.text) {
-            match key {
-                "SwitchName" | "BlockName" => place = Some(SmolStr::from(value)),
-                "Nodes" => nodes = hosts(value).ok_or(NOT_NODES)?,
-                "Switches" | "BlockSizes" => joins = true,
-                "LinkSpeed" => {}
-                _ => return Err(NOT_WRITTEN),
-            }
-        }
-        once(line.text)?;
-        match place {
-            Some(place) if !nodes.is_empty() => {
-                self.claim(line, Hold::Together { place, nodes });
-                Ok(())
-            }
-            // Which switches a switch joins puts no node anywhere.
-            _ if joins => Ok(()),
-            _ => Err(NOT_WRITTEN),
-        }
-    }
-
-    fn cgroup(&mut self, line: &Line<'_>) -> Result<(), Why> {
-        let (key, value) = line.text.split_once('=').ok_or(NOT_WRITTEN)?;
-        let is_yes = value.eq_ignore_ascii_case("yes");
-        match key {
-            "ConstrainDevices" => self.fences.devices = Some((line.number, is_yes)),
-            _ if dialect::passes(&DESCRIPTION, "cgroup.conf", line.text) => {
-                self.reading.ignored.push(line.number);
-            }
-            _ => return Err(NOT_WRITTEN),
-        }
-        Ok(())
-    }
-
-    fn reservation(&mut self, line: &Line<'_>) -> Result<(), Why> {
-        let (mut job, mut account, mut nodes) = (None, SmolStr::default(), Vec::new());
-        for (key, value) in pairs(line.text) {
-            match key {
-                "ReservationName" => job = self::job(value),
-                "Nodes" => nodes = hosts(value).ok_or(NOT_NODES)?,
-                "Accounts" => account = value.into(),
-                "Users" | "Groups" if value != "(null)" => {
-                    return Err("a reservation is for its tenant's account and nobody else");
-                }
-                "Flags" => flags(value)?,
-                "BurstBuffer" | "CoreCnt" | "Duration" | "EndTime" | "Features" | "Groups"
-                | "Licenses" | "MaxStartDelay" | "NodeCnt" | "PartitionName" | "StartTime"
-                | "State" | "TRES" | "Users" | "Watts" => {}
-                _ => return Err(NOT_WRITTEN),
-            }
-        }
-        once(line.text)?;
-        let job = job.ok_or("a reservation is called as its job, such as acme.research.train")?;
-        if account.is_empty() || account.starts_with('-') || account.contains([',', '(']) {
-            return Err("a reservation is for one account");
-        }
-        self.claim(line, Hold::Reserved { job, account, nodes });
-        Ok(())
-    }
-
-    /// What a job in Slurm was given. Its name is what its user calls it; whose it is says the
-    /// reservation it runs in, which only its tenant's account may use.
-    fn job(&mut self, line: &Line<'_>) -> Result<(), Why> {
-        const HOLDING: [&str; 5] =
-            ["RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STAGE_OUT"];
-        let one = |key: &str| {
-            let mut values = pairs(line.text).filter(|(found, _)| *found == key);
-            match (values.next(), values.next()) {
-                (Some((_, value)), None) => Ok(value),
-                (None, _) => Err("a job says its JobId, JobState and Reservation"),
-                (Some(_), Some(_)) => Err("the key stands there twice; a user can write one"),
-            }
-        };
-        one("JobId")?;
-        if !HOLDING.contains(&one("JobState")?) {
-            self.reading.ignored.push(line.number);
-            return Ok(());
-        }
-        let reservation = one("Reservation")?;
-        let job = job(reservation).ok_or("a job runs in the reservation of a planned one")?;
-        let mut nodes = None;
-        let mut given = Vec::new();
-        for (key, value) in pairs(line.text) {
-            match key {
-                "Nodes" => nodes = Some(hosts(value).ok_or(NOT_NODES)?),
-                "GRES" => {
-                    let minors = indexes(value).ok_or("GPUs are given as gpu:h100:2(IDX:0-1)")?;
-                    let nodes = nodes.take().ok_or("GPUs are given on nodes")?;
-                    given.extend(nodes.into_iter().map(|node| (node, minors)));
-                }
-                _ => {}
-            }
-        }
-        for (node, minors) in given {
-            self.claim(line, Hold::Allocated { job: job.clone(), node, minors });
+            _ if words.is_none() => return Err("a word of this list is not known to be harmless"),
+            _ => self.reading.ignored.push(line),
         }
         Ok(())
     }
@@ -363,6 +298,9 @@ struct Fences {
     labels: Option<(u32, bool)>,
     labels_by_account: bool,
     known_accounts: bool,
+    /// Lines that alone take either fence down.
+    open_devices: Option<u32>,
+    open_labels: Vec<u32>,
 }
 
 impl Fences {
@@ -374,45 +312,18 @@ impl Fences {
             let are_true = self.labels_by_account && self.known_accounts;
             (line, Hold::KeepsLabelsApart(are_kept && are_true))
         });
-        for (line, hold) in labels.into_iter().chain(devices) {
+        let open = self.open_labels.iter().map(|line| (*line, Hold::KeepsLabelsApart(false)));
+        let open = open.chain(self.open_devices.map(|line| (line, Hold::ConstrainsDevices(false))));
+        for (line, hold) in labels.into_iter().chain(devices).chain(open) {
             let at = reading.claims.partition_point(|claim| claim.line <= line);
             reading.claims.insert(at, Claim { line, fact: Fact::Holds(hold) });
         }
     }
 }
 
-/// Words with an equals sign. A word without one goes on with the value before, which is none of
-/// our business: free text has spaces.
-fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    words(text).filter_map(|word| word.split_once('='))
-}
-
-/// Refuses a line that says something twice, or has a word that says nothing.
-fn once(text: &str) -> Result<(), Why> {
-    let mut seen: [&str; 24] = [""; 24];
-    for (place, word) in words(text).enumerate() {
-        let Some((key, _)) = word.split_once('=') else { return Err(NOT_WRITTEN) };
-        let Some(slot) = seen.get_mut(place) else { return Err(NOT_WRITTEN) };
-        *slot = key;
-        if seen[..place].contains(&key) {
-            return Err("the key stands there twice");
-        }
-    }
-    Ok(())
-}
-
 /// `acme.research.train`: names have no dots.
 fn job(path: &str) -> Option<JobName> {
     path.replace('.', "/").parse().ok()
-}
-
-/// What a reservation may be besides a list of nodes. Others let jobs in that are not its own.
-fn flags(value: &str) -> Result<(), Why> {
-    const HARMLESS: [&str; 4] = ["IGNORE_JOBS", "OVERLAP", "SPEC_NODES", "(null)"];
-    if value.split(',').all(|flag| HARMLESS.contains(&flag)) {
-        return Ok(());
-    }
-    Err("a reservation with this flag is not only its tenant's")
 }
 
 /// `/dev/nvidia[0-7]` or `/dev/dri/renderD[128-135]`, as bits.

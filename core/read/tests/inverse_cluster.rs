@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     DeviceAt, DeviceId, Dialect, Fleet, Grade, JobName, ManagerKind, Name, Node, NodeId, Runtime,
-    Share, TenantName,
+    Share, SwitchId, TenantName,
 };
 use plan::Plan;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use read::{Direction, Fact, Hold, Peer};
+use read::{Direction, Fact, Hold, Peer, SlurmFact};
 
 const DIALECTS: [Dialect; 3] = [Dialect::Vm, Dialect::Slurm, Dialect::Kubernetes];
 
@@ -36,7 +36,7 @@ fn what_was_planned_is_read_back() {
         assert_eq!(said, meant(&plan), "{documents}\n{wishes:?}");
     }
     let rarest = kinds.values().min();
-    assert!(kinds.len() == 25 && rarest > Some(&30), "{} kinds were said: {kinds:?}", kinds.len());
+    assert!(kinds.len() == 26 && rarest > Some(&30), "{} kinds were said: {kinds:?}", kinds.len());
 }
 
 /// Every claim of every device: who says it, in which dialect.
@@ -108,9 +108,24 @@ fn machines(plan: &Plan, node: NodeId) -> Vec<Hold> {
 
 fn slurm(plan: &Plan) -> Vec<Hold> {
     let fleet = &plan.fleet;
-    let mut holds = vec![Hold::ConstrainsDevices(true), Hold::KeepsLabelsApart(true)];
+    let says = |fact, value: &str| Hold::SlurmSays { fact, value: value.into() };
+    let mut holds = vec![
+        Hold::ConstrainsDevices(true),
+        Hold::KeepsLabelsApart(true),
+        says(SlurmFact::Controller, "slurm"),
+        says(SlurmFact::Cluster, fleet.name.as_str()),
+    ];
+    let switch = |id: SwitchId| fleet.switches[id.index()].name.clone();
+    let leaves: BTreeSet<SwitchId> = fleet.nodes.iter().map(|node| node.uplinks[0].leaf).collect();
+    for link in fleet.links.iter().filter(|link| leaves.contains(&link.a.switch)) {
+        let spine = switch(link.b.switch);
+        holds.push(says(SlurmFact::Above(switch(link.a.switch)), spine.as_str()));
+    }
     for node in &fleet.nodes {
-        let gpus = fleet.node_models[node.model.index()].gpus;
+        let model = &fleet.node_models[node.model.index()];
+        let (gpus, product) = (model.gpus, model.gpu.product.to_ascii_lowercase());
+        holds.push(says(SlurmFact::Product(node.name.clone()), &product));
+        holds.push(says(SlurmFact::Gpus(node.name.clone()), &format!("{product}:{gpus}")));
         let minors = (1_u64 << gpus) - 1;
         holds.push(Hold::Schedulable { node: node.name.clone(), minors });
     }

@@ -4,19 +4,25 @@
 mod page;
 
 use expect_test::{Expect, expect};
-use model::Dialect;
+use model::{Dialect, Part};
 use page::{any_text, cut, no_line_is_known_and_unknown, parts, told};
 use proptest::prelude::*;
+use read::{Fact, Hold};
 
 const HEAD: &str = "\
 # slurm.conf
 ClusterName=small
 SlurmctldHost=slurm
+AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageEnforce=associations,limits
 GresTypes=gpu
 MCSPlugin=mcs/account
 MCSParameters=enforced,select,privatedata
+ProctrackType=proctrack/cgroup
+PrologFlags=Alloc,Contain
+SelectType=select/cons_tres
 TaskPlugin=task/affinity,task/cgroup
+TopologyPlugin=topology/tree
 NodeName=gpu[1-2] Gres=gpu:h100:8 CPUs=64 State=UNKNOWN
 # gres.conf
 AutoDetect=off
@@ -31,6 +37,7 @@ BlockSizes=2
 # cgroup.conf
 ConstrainCores=yes
 ConstrainDevices=yes
+ConstrainRAMSpace=yes
 ";
 
 const TENANT: &str = "\
@@ -51,15 +58,24 @@ fn the_files_say_gpus_topology_and_fences() {
     check(
         HEAD,
         expect![[r#"
-        7: Holds(KeepsLabelsApart(true))
-        12: Holds(Schedulable { node: Name("gpu1"), minors: 143 })
-        12: Holds(Schedulable { node: Name("gpu2"), minors: 143 })
-        13: Holds(Schedulable { node: Name("mi-1"), minors: 1 })
-        15: Holds(Together { place: "leaf-1", nodes: [Name("gpu1"), Name("gpu2")] })
-        18: Holds(Together { place: "rack-1", nodes: [Name("tray-01"), Name("tray-02")] })
-        22: Holds(ConstrainsDevices(true))
-        ignored: [1, 2, 3, 10, 14, 17, 20, 21]
-    "#]],
+            2: Holds(SlurmSays { fact: Cluster, value: "small" })
+            3: Holds(SlurmSays { fact: Controller, value: "slurm" })
+            8: Holds(KeepsLabelsApart(true))
+            14: Holds(SlurmSays { fact: Gpus(Name("gpu1")), value: "h100:8" })
+            14: Holds(SlurmSays { fact: Gpus(Name("gpu2")), value: "h100:8" })
+            17: Holds(SlurmSays { fact: Product(Name("gpu1")), value: "h100" })
+            17: Holds(Schedulable { node: Name("gpu1"), minors: 143 })
+            17: Holds(SlurmSays { fact: Product(Name("gpu2")), value: "h100" })
+            17: Holds(Schedulable { node: Name("gpu2"), minors: 143 })
+            18: Holds(SlurmSays { fact: Product(Name("mi-1")), value: "mi300x" })
+            18: Holds(Schedulable { node: Name("mi-1"), minors: 1 })
+            20: Holds(Together { place: "leaf-1", nodes: [Name("gpu1"), Name("gpu2")] })
+            21: Holds(SlurmSays { fact: Above(Name("leaf-1")), value: "spine-1" })
+            21: Holds(SlurmSays { fact: Above(Name("leaf-2")), value: "spine-1" })
+            23: Holds(Together { place: "rack-1", nodes: [Name("tray-01"), Name("tray-02")] })
+            27: Holds(ConstrainsDevices(true))
+            ignored: [1, 4, 6, 9, 10, 11, 13, 15, 16, 19, 22, 24, 25, 26, 28]
+        "#]],
     );
 }
 
@@ -112,7 +128,7 @@ fn what_opens_is_refused() {
     check(
         "\
 # slurm.conf
-PartitionName=a Nodes=gpu1 AllowGroups=all
+PartitionName=a Nodes=gpu1 AllowGroups=wheel
 PartitionName=a Nodes=gpu1 OverSubscribe=FORCE:4
 PartitionName=a Nodes=gpu1 Nodes=gpu2
 PartitionName=a
@@ -135,10 +151,10 @@ ReservationName=maintenance Nodes=gpu1 Accounts=acme
 # jobs
 JobId=1 JobState=RUNNING Nodes=gpu1 GRES=gpu:h100:1(IDX:0)
 JobId=2 JobName=x JobState=PENDING JobState=RUNNING Reservation=acme.train
-JobId=3 JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
+JobId=3 Account=acme JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
 ",
         expect![[r#"
-            2? PartitionName=a Nodes=gpu1 AllowGroups=all
+            2? PartitionName=a Nodes=gpu1 AllowGroups=wheel
                no line of this file that keeps tenants apart is written so
             3? PartitionName=a Nodes=gpu1 OverSubscribe=FORCE:4
                processors and GPUs are never given out twice
@@ -149,11 +165,11 @@ JobId=3 JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N
             6? Prolog=/tmp/x
                no line of this file that keeps tenants apart is written so
             7? ProctrackType=proctrack/linuxproc
-               processes can leave what is not a cgroup
+               no line of this file that keeps tenants apart is written so
             8? NodeName=gpu1 Gres=shard:8
                nodes have GPUs alone
             10? Name=gpu File=/dev/nvidia0
-               a line names its nodes, or it is for all of them
+               a line names its nodes and their GPUs, or it is for all of them
             11? NodeName=gpu1 Name=shard Count=8
                what else is given out than GPUs, nobody judges
             12? NodeName=gpu1 Name=gpu File=/dev/*
@@ -173,14 +189,226 @@ JobId=3 JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N
             21? ReservationName=maintenance Nodes=gpu1 Accounts=acme
                a reservation is called as its job, such as acme.research.train
             23? JobId=1 JobState=RUNNING Nodes=gpu1 GRES=gpu:h100:1(IDX:0)
-               a job says its JobId, JobState and Reservation
+               a job says its JobId, JobState, Account and Reservation
             24? JobId=2 JobName=x JobState=PENDING JobState=RUNNING Reservation=acme.train
                the key stands there twice; a user can write one
-            25? JobId=3 JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
+            25? JobId=3 Account=acme JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
                GPUs are given as gpu:h100:2(IDX:0-1)
             ignored: [1, 9, 14, 16, 22]
         "#]],
     );
+}
+
+#[test]
+fn files_are_read_as_slurm_reads_them() {
+    // Letter case, spaces, quotes, comments and joined lines say what they say to slurmctld.
+    for (line, instead) in [
+        ("GresTypes=gpu", "grestypes = \"gpu\" # GPUs alone"),
+        ("TaskPlugin=task/affinity,task/cgroup", "TaskPlugin=task/affinity,\\\ntask/cgroup"),
+        ("TaskPlugin=task/affinity,task/cgroup", "TaskPlugin=cgroup"),
+        ("MCSPlugin=mcs/account", "MCSPlugin=mcs/none\nmcsplugin=mcs/account"),
+        ("MCSParameters=enforced,select,privatedata", "MCSParameters=Select,Enforced"),
+        ("PrologFlags=Alloc,Contain", "PrologFlags=DeferBatch,contain"),
+        ("ConstrainDevices=yes", "CONSTRAINDEVICES=True"),
+        ("AccountingStorageEnforce=associations,limits", "AccountingStorageEnforce=safe,qos"),
+        (
+            "NodeName=gpu[1-2] Gres",
+            "nodename=gpu[1-2] nodehostname=gpu[1-2] NodeAddr=gpu[1-2] GRES",
+        ),
+    ] {
+        let text = instead_of(line, instead);
+        assert_eq!(opened(&text), [""; 0], "{instead}");
+    }
+}
+
+#[test]
+fn what_only_looks_right_is_not() {
+    for (line, instead, found) in [
+        ("TaskPlugin=task/", "TaskPlugin=task/none # task/", "TaskPlugin=task/cgroup"),
+        ("TaskPlugin=task/affinity", "TaskPlugin=task/affinity#", "TaskPlugin=task/cgroup"),
+        (
+            "MCSPlugin=mcs/account",
+            "MCSPlugin=mcs/account\nmcsplugin=mcs/user",
+            "MCSPlugin=mcs/account",
+        ),
+        ("enforced,select,privatedata", "enforced,ondemandselect", "MCSParameters=select"),
+        ("enforced,select,privatedata", "ondemand,select", "MCSParameters=enforced"),
+        ("enforced,select,privatedata", "enforced,select MCSPlugin=mcs/none", "one key"),
+        ("GresTypes=gpu", "GresTypes=GPU", "GresTypes=gpu"),
+        ("GresTypes=gpu", "GresTypes=gpu,shard", "GresTypes=gpu"),
+        ("GresTypes=gpu", "GresTypes=gpu\\\n", "GresTypes=gpu"),
+        ("GresTypes=gpu", "GresTypes=gpu\\# and so on", "a backslash"),
+        ("PrologFlags=Alloc,Contain", "PrologFlags=Alloc", "the fence must stand"),
+        ("PrologFlags=Alloc,Contain", "PrologFlags=Alloc,Contain,X11", "the fence must stand"),
+        ("associations,limits", "associations", "AccountingStorageEnforce=limits"),
+        ("associations,limits", "associations,limits,nojobs", "AccountingStorageEnforce"),
+        ("ClusterName=small", "ClusterName=small\ninclude /etc/slurm/more", "another file"),
+        ("ProctrackType=proctrack/cgroup", "ProctrackType=proctrack/linuxproc", "no line of this"),
+        ("AutoDetect=off", "AutoDetect=nvml", "GPUs are those that are named"),
+        ("ConstrainCores=yes", "ConstrainCores=no", "ConstrainCores=yes"),
+    ] {
+        let text = instead_of(line, instead);
+        let opened = opened(&text);
+        assert!(opened.iter().any(|why| why.contains(found)), "{instead}: {opened:?}");
+    }
+}
+
+#[test]
+fn every_line_that_must_be_there_is_named_when_it_is_gone() {
+    for line in [
+        "SlurmctldHost=slurm",
+        "ClusterName=small",
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        "AccountingStorageEnforce=associations,limits",
+        "GresTypes=gpu",
+        "MCSPlugin=mcs/account",
+        "MCSParameters=enforced,select,privatedata",
+        "ProctrackType=proctrack/cgroup",
+        "PrologFlags=Alloc,Contain",
+        "SelectType=select/cons_tres",
+        "TaskPlugin=task/affinity,task/cgroup",
+        "TopologyPlugin=topology/tree",
+        "AutoDetect=off",
+        "ConstrainCores=yes",
+        "ConstrainRAMSpace=yes",
+    ] {
+        let key = line.split('=').next().unwrap();
+        for gone in [instead_of(line, ""), instead_of(line, &format!("# {line}"))] {
+            let reading = read::part(Dialect::Slurm, &Part::Head, &gone);
+            let mut lacking = reading.lacking.iter();
+            assert!(lacking.any(|lacking| lacking.text.starts_with(key)), "{line}: {reading:?}");
+        }
+    }
+}
+
+#[test]
+fn what_passes_over_is_one_value_and_no_other() {
+    for line in [
+        "SlurmUser=ann",
+        "SlurmdUser=ann",
+        "AuthType=auth/none",
+        "AuthAltTypes=auth/jwt",
+        "AuthInfo=socket=/home/ann/munge",
+        "CredType=cred/none",
+        "JobSubmitPlugins=lua",
+        "Prolog=/home/ann/x",
+        "Epilog=/home/ann/x",
+        "TaskProlog=/home/ann/x",
+        "PrologSlurmctld=/home/ann/x",
+        "LaunchParameters=ulimit_pam_adopt",
+        "X11Parameters=home_xauthority",
+        "PlugStackConfig=/home/ann/plugstack.conf",
+        "RebootProgram=/bin/sh",
+        "UnkillableStepProgram=/bin/sh",
+        "HealthCheckProgram=/bin/sh",
+        "MailProg=/home/ann/mail",
+        "SchedulerParameters=enable_user_top",
+        "SchedulerParameters=defer,nohold_on_prolog_fail",
+        "PreemptType=preempt/partition_prio",
+        "PreemptMode=GANG",
+        "DefMemPerCPU=1",
+        "InactiveLimit=1",
+        "MaxJobCount=1",
+        "SlurmdSpoolDir=/tmp/spool",
+        "StateSaveLocation=/home/ann/state",
+        "SlurmdParameters=config_overrides",
+        "PluginDir=/home/ann/lib",
+        "SelectTypeParameters=CR_ONE_TASK_PER_CORE",
+        "PartitionName=a Nodes=ALL AllowAccounts=acme",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme AllowGroups=wheel",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme AllowQos=high",
+        "PartitionName=a Nodes=gpu1 DenyAccounts=blue",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme Alternate=all",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme Shared=YES",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme PreemptMode=CANCEL",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme QOS=high",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme RootOnly=YES",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme MaxTime=1",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme State=DOWN",
+        "PartitionName=DEFAULT Nodes=gpu1",
+        "PartitionName=DEFAULT AllowAccounts=ALL",
+        "NodeName=gpu1 NodeHostname=gpu2",
+        "NodeName=gpu[1-2] NodeHostname=gpu[2,1]",
+        "NodeName=gpu1 State=DOWN",
+        "NodeName=DEFAULT Gres=gpu:h100:1",
+        "NodeSet=all Nodes=ALL",
+        "DownNodes=gpu1",
+    ] {
+        let reading = read::claims(Dialect::Slurm, &format!("# slurm.conf\n{line}\n"));
+        assert_eq!((reading.unknown.len(), reading.claims.len()), (1, 0), "{line}");
+    }
+    for line in [
+        "SlurmUser=slurm",
+        "SchedulerParameters=defer,bf_interval=60",
+        "PrivateData=jobs,usage",
+        "PartitionName=DEFAULT State=UP MaxTime=INFINITE",
+        "NodeName=DEFAULT CPUs=64 RealMemory=512000",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme LLN=YES Hidden=YES TRESBillingWeights=CPU=1.0",
+        "PartitionName=a Nodes=gpu1 AllowAccounts=acme MaxTime=7-00:00:00 DefaultTime=60",
+    ] {
+        let reading = read::claims(Dialect::Slurm, &format!("# slurm.conf\n{line}\n"));
+        assert_eq!(reading.unknown, [], "{line}");
+    }
+}
+
+#[test]
+fn two_nodes_have_two_addresses() {
+    let text = "# slurm.conf\nNodeName=gpu1 NodeAddr=10.0.0.1\nNodeName=gpu2 NodeAddr=10.0.0.1\n";
+    let reading = read::claims(Dialect::Slurm, text);
+    assert_eq!((reading.claims.len(), reading.unknown[0].line), (1, 3));
+}
+
+#[test]
+fn a_job_holds_what_it_was_given_unless_its_state_surely_holds_nothing() {
+    let job = |state: &str, more: &str| {
+        format!(
+            "# jobs\nJobId=1 Account=acme JobState={state} Nodes=gpu1 GRES=gpu:h100:1{more} \
+             Reservation=acme.train\n"
+        )
+    };
+    for state in [
+        "RUNNING",
+        "STOPPED",
+        "SUSPENDED",
+        "COMPLETING",
+        "CONFIGURING",
+        "RESIZING",
+        "SIGNALING",
+        "STAGE_OUT",
+        "POWER_UP_NODE",
+        "SPECIAL_EXIT",
+        "REQUEUE_HOLD",
+        "RESV_DEL_HOLD",
+        "UPDATE_DB",
+        "ANOTHER",
+    ] {
+        let reading = read::claims(Dialect::Slurm, &job(state, "(IDX:0)"));
+        assert_eq!((reading.claims.len(), reading.unknown.len()), (1, 0), "{state}");
+    }
+    for state in ["PENDING", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "REVOKED"] {
+        let ended = read::claims(Dialect::Slurm, &job(state, ""));
+        assert_eq!((ended.claims.len(), ended.unknown.len()), (0, 0), "{state}");
+        // Whoever prints what it holds, holds it.
+        let holding = read::claims(Dialect::Slurm, &job(state, "(IDX:0)"));
+        assert_eq!(holding.claims.len(), 1, "{state}");
+    }
+}
+
+#[test]
+fn a_job_has_the_account_of_its_reservation() {
+    for (account, unknown) in [
+        ("Account=acme", 0),
+        ("Account=ACME", 0),
+        ("Account=blue", 1),
+        ("Account=(null)", 1),
+        ("", 1),
+    ] {
+        let text = format!(
+            "# jobs\nJobId=1 {account} JobState=RUNNING Nodes=gpu1 GRES=gpu:h100:1(IDX:0) \
+             Reservation=acme.train\n"
+        );
+        assert_eq!(read::claims(Dialect::Slurm, &text).unknown.len(), unknown, "{account}");
+    }
 }
 
 #[test]
@@ -242,6 +470,26 @@ proptest! {
     fn cut_text_is_read(text in cut(PARTS)) {
         no_line_is_known_and_unknown(Dialect::Slurm, &text);
     }
+}
+
+fn instead_of(line: &str, instead: &str) -> String {
+    let text = HEAD.replacen(line, instead, 1);
+    assert_ne!(text, HEAD, "{line} stands there");
+    text
+}
+
+/// Everything in a head that is not as it must be.
+fn opened(text: &str) -> Vec<String> {
+    let reading = read::part(Dialect::Slurm, &Part::Head, text);
+    let unknown = reading.unknown.iter().map(|unknown| unknown.why.to_owned());
+    let lacking = reading.lacking.iter().map(|lacking| lacking.text.to_string());
+    let fences = reading.claims.iter().filter_map(|claim| match claim.fact {
+        Fact::Holds(Hold::ConstrainsDevices(false) | Hold::KeepsLabelsApart(false)) => {
+            Some(claim.fact.to_string())
+        }
+        _ => None,
+    });
+    unknown.chain(lacking).chain(fences).collect()
 }
 
 fn fence(line: &str, instead: &str, claim: &str) {

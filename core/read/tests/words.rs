@@ -5,7 +5,7 @@
 
 use expect_test::{Expect, expect};
 use model::{Confidential, JobName, Name, TenantName};
-use read::{Direction, Hold, Peer};
+use read::{Direction, Hold, Peer, SlurmFact};
 
 #[test]
 fn a_virtual_machine_is_told_of() {
@@ -44,6 +44,13 @@ fn slurm_is_told_of() {
             Hold::ConstrainsDevices(false),
             Hold::KeepsLabelsApart(true),
             Hold::KeepsLabelsApart(false),
+            Hold::SlurmSays { fact: SlurmFact::Controller, value: "slurm".into() },
+            Hold::SlurmSays { fact: SlurmFact::Accounts, value: "db".into() },
+            Hold::SlurmSays { fact: SlurmFact::Cluster, value: "hall".into() },
+            Hold::SlurmSays { fact: SlurmFact::Address(name("n1")), value: "10.0.0.1".into() },
+            Hold::SlurmSays { fact: SlurmFact::Gpus(name("n1")), value: "h100:8".into() },
+            Hold::SlurmSays { fact: SlurmFact::Product(name("n1")), value: "h100".into() },
+            Hold::SlurmSays { fact: SlurmFact::Above(name("leaf-1")), value: "spine-1".into() },
             Hold::Reserved { job: job(), account: "acme.research".into(), nodes: names(&["n1"]) },
             Hold::Allocated { job: job(), node: name("n1"), minors: 0b100 },
         ],
@@ -57,6 +64,13 @@ fn slurm_is_told_of() {
             Slurm does not keep jobs from others' devices
             Slurm keeps jobs of different labels on different nodes
             Slurm does not keep jobs of different labels apart
+            Slurm has slurm for the host of its controller
+            Slurm has db for the host of its accounts
+            Slurm has hall for the name of the cluster
+            Slurm has 10.0.0.1 for the address of n1
+            Slurm has h100:8 for the GPUs of n1
+            Slurm has h100 for the type of GPUs of n1
+            Slurm has spine-1 for the switch above leaf-1
             Slurm keeps n1 for acme/research/train of account acme.research
             Slurm gave acme/research/train GPU device 2 of n1
         "#]],

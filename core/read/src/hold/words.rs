@@ -4,7 +4,7 @@ use std::fmt;
 
 use model::{Confidential, Evidence};
 
-use super::{AttestReport, DeviceFile, Direction, Function, Hold, Peer};
+use super::{AttestReport, DeviceFile, Direction, Function, Hold, Peer, SlurmFact};
 
 /// What a claim says, in words.
 impl fmt::Display for Hold {
@@ -98,6 +98,7 @@ impl fmt::Display for Hold {
             Self::KeepsLabelsApart(false) => {
                 f.write_str("Slurm does not keep jobs of different labels apart")
             }
+            Self::SlurmSays { fact, value } => write!(f, "Slurm has {value} for {fact}"),
             Self::Reserved { job, account, nodes } => {
                 let nodes = Listed(nodes, "no node");
                 write!(f, "Slurm keeps {nodes} for {job} of account {account}")
@@ -233,6 +234,21 @@ impl Minors {
 impl fmt::Display for Minors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_numbers(f, "GPU device", self.0, 0)
+    }
+}
+
+/// What Slurm says something of.
+impl fmt::Display for SlurmFact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Controller => f.write_str("the host of its controller"),
+            Self::Accounts => f.write_str("the host of its accounts"),
+            Self::Cluster => f.write_str("the name of the cluster"),
+            Self::Address(node) => write!(f, "the address of {node}"),
+            Self::Gpus(node) => write!(f, "the GPUs of {node}"),
+            Self::Product(node) => write!(f, "the type of GPUs of {node}"),
+            Self::Above(switch) => write!(f, "the switch above {switch}"),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use read::Hold;
 
 use super::found::Findings;
 use super::lines::tenant_of;
+use super::slurm::Said;
 use super::{Atom, Lack, LayerPlace, LayerWeakness, Member, Named, Owner, Spot, Strength};
 use crate::device::At;
 use crate::verifier::{JobId, Verifier};
@@ -16,8 +17,13 @@ impl Verifier {
     pub(super) fn judge_cluster(&self, device: DeviceId, found: &mut Findings<'_>) {
         let (mut constrains, mut keeps_apart) = (Vec::new(), Vec::new());
         let mut hung: BTreeSet<(&str, &Name)> = BTreeSet::new();
+        let mut said = Said::new();
         for (hold, at) in self.lines(&Spot::Cluster(device)) {
             match hold {
+                Hold::SlurmSays { fact, value } => {
+                    said.entry(fact).or_default().push((value, at));
+                    self.judge_fact(device, fact, value, at, found);
+                }
                 Hold::ConstrainsDevices(does) => constrains.push((*does, at)),
                 Hold::KeepsLabelsApart(does) => keeps_apart.push((*does, at)),
                 Hold::Role { namespace: None, group, role } => {
@@ -53,6 +59,7 @@ impl Verifier {
                 found.absent((device, Dialect::Slurm), text, LayerWeakness::Unlabelled, ats);
             }
             self.judge_hung(device, &hung, found);
+            self.judge_unsaid(device, &said, found);
         }
     }
 
@@ -122,6 +129,14 @@ impl Verifier {
             if accounts.is_empty() && !nodes.is_empty() {
                 let partition = partition.clone();
                 found.open(device, LayerWeakness::OpenQueue { partition }, [at]);
+            }
+            if let [account] = accounts.as_slice()
+                && account != partition
+            {
+                // Its tenant's jobs ask for it by its name.
+                let what = format!("the partition of account {account}");
+                let (held, planned) = (partition.to_string(), account.to_string());
+                found.open(device, LayerWeakness::Drift { what, held, planned }, [at]);
             }
             if let [account] = accounts.as_slice()
                 && self.account_of(account).is_some_and(|tenant| self.is_all_of(&tenant, nodes))

@@ -55,9 +55,10 @@ impl Verifier {
                 let tenants = accounts.iter().filter_map(|account| tenant_of(account));
                 out.extend(tenants.map(Spot::Tenant));
             }
-            Hold::Together { .. } | Hold::ConstrainsDevices(_) | Hold::KeepsLabelsApart(_) => {
-                out.push(Spot::Cluster(device));
-            }
+            Hold::Together { .. }
+            | Hold::ConstrainsDevices(_)
+            | Hold::KeepsLabelsApart(_)
+            | Hold::SlurmSays { .. } => out.push(Spot::Cluster(device)),
             Hold::Reserved { job: name, .. } => out.extend(job(name)),
             Hold::Namespace { namespace, tenant }
             | Hold::ControlPlane { namespace, tenant, .. } => {

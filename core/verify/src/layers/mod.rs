@@ -19,6 +19,7 @@ mod namespace;
 mod node;
 mod past;
 mod pods;
+mod slurm;
 mod software;
 mod weakness;
 mod why;

@@ -207,6 +207,7 @@ fn harm(world: &World, sheet: &Sheet, line: &Hold, chance: &mut Chance) -> Optio
         }
         Hold::Together { nodes, .. } => nodes.push("n99".parse().unwrap()),
         Hold::ConstrainsDevices(does) | Hold::KeepsLabelsApart(does) if !gone => *does = false,
+        Hold::SlurmSays { value, .. } if !gone => *value = "another".into(),
         Hold::Partition { accounts, .. } if !gone => accounts.push("nobody".into()),
         Hold::Reserved { nodes, .. } if !gone => drop(nodes.pop()),
         Hold::Allocated { minors, .. } => {

@@ -11,7 +11,7 @@ use model::{
     Switch, SwitchDialect, SwitchId, SwitchRole, TenantName, Trust, Uplink, VersionPolicy,
     Versions, Vtep,
 };
-use read::{Claim, DeviceFile, Direction, Fact, Function, Hold, Peer, Reading};
+use read::{Claim, DeviceFile, Direction, Fact, Function, Hold, Peer, Reading, SlurmFact};
 use verify::{Finding, Said, Verifier};
 use wire::Mac;
 
@@ -235,9 +235,16 @@ impl World {
                 Hold::KeepsLabelsApart(true),
             ]
             .into_iter()
-            .chain(self.fleet.nodes.iter().map(|node| {
-                let gpus = self.fleet.node_models[node.model.index()].gpus;
-                Hold::Schedulable { node: node.name.clone(), minors: (1 << gpus) - 1 }
+            .chain(self.fleet.nodes.iter().flat_map(|node| {
+                let model = &self.fleet.node_models[node.model.index()];
+                let product = model.gpu.product.to_ascii_lowercase();
+                let says = |fact, value| Hold::SlurmSays { fact, value };
+                let gpus = format!("{product}:{}", model.gpus);
+                [
+                    says(SlurmFact::Gpus(node.name.clone()), gpus.into()),
+                    says(SlurmFact::Product(node.name.clone()), product.into()),
+                    Hold::Schedulable { node: node.name.clone(), minors: (1 << model.gpus) - 1 },
+                ]
             }))
             .collect(),
             Part::Tenant(tenant) => {
