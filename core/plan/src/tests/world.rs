@@ -119,6 +119,7 @@ impl World {
                 jobs: BTreeMap::new(),
                 consents: Vec::new(),
                 pending: Vec::new(),
+                waivers: Vec::new(),
             },
             bounds: Bounds::default(),
             ledger: Ledger::default(),
