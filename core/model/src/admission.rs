@@ -259,12 +259,6 @@ const SERVICES: &[(&str, &str)] = &[
          has(port.nodePort) == false || port.nodePort == 0)",
         "a service has no port on nodes",
     ),
-    (
-        "request.operation == 'UPDATE' || (has(object.spec.clusterIP) == false || \
-         object.spec.clusterIP in ['', 'None']) && (has(object.spec.clusterIPs) == false || \
-         object.spec.clusterIPs.all(address, address == 'None'))",
-        "the cluster chooses the address of a service",
-    ),
 ];
 
 const VOLUMES: &[(&str, &str)] = &[
