@@ -10,6 +10,7 @@ mod guests;
 mod hardware;
 #[cfg(test)]
 mod house;
+mod kubernetes;
 mod object;
 mod recipe;
 mod roce;
@@ -38,6 +39,10 @@ usage: cargo xtask <chore>
                                      discovered there, and drivers changed; may write into docs/hardware.md
   vrf-test [--record]                a virtual machine whose kernel has VRF devices: a lab in it, tried, broken and
                                      repaired; may write the result into docs/vrf.md
+  kubernetes-test --crds DIR [--record]
+                                     real servers of Kubernetes, from KUBEBUILDER_ASSETS: what leads out of a
+                                     namespace is refused, honest work runs where the plan says; may write the
+                                     result into docs/kubernetes-test.md
   oracle [--rounds N]                random plans with a hole, held by real parts: packets do what the verifier
                                      says; 1,000 of them unless told otherwise
   mutants [option]...                edits of sound texts in one dialect, at random: none that opens or cuts is
@@ -75,6 +80,10 @@ fn chore(words: &[&str]) -> Result<(), Failure> {
         ["hardware-test", "--record"] => hardware::run(true),
         ["vrf-test"] => vrf::run(false),
         ["vrf-test", "--record"] => vrf::run(true),
+        ["kubernetes-test", options @ ..] => match kubernetes::Wish::from_words(options) {
+            Some(wish) => kubernetes::run(&wish),
+            None => Err(Failure::Usage(USAGE.to_owned())),
+        },
         ["oracle"] => oracle("1000"),
         ["oracle", "--rounds", rounds] if rounds.parse::<u32>().is_ok() => oracle(rounds),
         ["mutants", options @ ..] => mutants(options),

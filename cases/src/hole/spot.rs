@@ -83,7 +83,7 @@ impl<'a> Spot<'a> {
         match self.part {
             Part::Tenant(name) | Part::Holdings(name) => self.world.plan.tenants.get(name),
             Part::Job(job) => self.world.plan.tenants.get(&job.tenant),
-            Part::Head | Part::Whole => None,
+            Part::Head | Part::Node(_) | Part::Whole => None,
         }
     }
 

@@ -132,7 +132,7 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         frr and vm: breach severed shared-bridge unowned unowned-entry
         frr and slurm: breach severed
         frr and slurm: breach severed shared-bridge unowned unowned-entry
-        frr and kubernetes: breach leftover severed
+        frr and kubernetes: breach leftover severed wrong-fence
         frr and kubernetes: breach severed shared-bridge unowned unowned-entry
         vfio and nvlink: leftover-partition severed
         vfio and nvlink: nobodys-driver severed
@@ -146,7 +146,7 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         vfio and vm: nobodys-driver severed
         vfio and slurm: breach severed
         vfio and slurm: nobodys-driver severed
-        vfio and kubernetes: breach disagree leftover severed
+        vfio and kubernetes: breach disagree leftover severed wrong-fence
         vfio and kubernetes: nobodys-driver severed
         nvlink and imex: leftover severed
         nvlink and imex: leftover-partition severed
@@ -158,7 +158,7 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         nvlink and vm: leftover-partition severed
         nvlink and slurm: breach severed
         nvlink and slurm: leftover-partition severed
-        nvlink and kubernetes: breach disagree leftover severed
+        nvlink and kubernetes: breach disagree leftover severed wrong-fence
         nvlink and kubernetes: leftover-partition severed
         imex and pkey: leftover-key severed
         imex and pkey: leftover severed
@@ -168,7 +168,7 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         imex and vm: leftover severed
         imex and slurm: breach severed
         imex and slurm: leftover severed
-        imex and kubernetes: breach leftover severed
+        imex and kubernetes: breach leftover severed wrong-fence
         imex and kubernetes: leftover severed
         pkey and devices: breach leftover severed
         pkey and devices: leftover-key severed
@@ -176,19 +176,19 @@ fn two_layers_that_are_right_alone_are_found_wrong_together() {
         pkey and vm: leftover-key severed
         pkey and slurm: breach severed
         pkey and slurm: leftover-key severed
-        pkey and kubernetes: breach leftover severed
+        pkey and kubernetes: breach leftover severed wrong-fence
         pkey and kubernetes: leftover-key severed
         devices and vm: breach disagree far-memory loose-memory
         devices and vm: breach disagree leftover severed
         devices and slurm: breach severed
         devices and slurm: breach leftover severed
-        devices and kubernetes: breach disagree leftover severed
+        devices and kubernetes: breach disagree leftover severed wrong-fence
         devices and kubernetes: breach disagree leftover severed
         vm and slurm: breach severed
         vm and slurm: breach far-memory loose-memory severed
-        vm and kubernetes: breach disagree leftover severed
+        vm and kubernetes: breach disagree leftover severed wrong-fence
         vm and kubernetes: breach disagree far-memory loose-memory severed
-        slurm and kubernetes: breach leftover severed
+        slurm and kubernetes: breach leftover severed wrong-fence
         slurm and kubernetes: breach severed
     "#]]
     .assert_eq(&told);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceId, JobName, TenantName};
+use crate::{DeviceId, JobName, NodeId, TenantName};
 
 /// A plan's place in history. Generations only grow.
 #[derive(
@@ -180,6 +180,8 @@ pub struct PartText {
 pub enum Part {
     /// The device itself and its sessions.
     Head,
+    /// A node, as a manager of many speaks of it: whose it is. By its number in the fleet.
+    Node(NodeId),
     /// A tenant's VRF.
     Tenant(TenantName),
     /// What all jobs of a tenant have together, which changes with every one of them.
@@ -194,6 +196,7 @@ impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Head => f.write_str("head"),
+            Self::Node(node) => write!(f, "node {}", node.0),
             Self::Tenant(tenant) => write!(f, "tenant {tenant}"),
             Self::Holdings(tenant) => write!(f, "holdings {tenant}"),
             Self::Job(job) => write!(f, "job {job}"),

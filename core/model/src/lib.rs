@@ -3,6 +3,7 @@
 //! Takes: nothing. Gives: names, numbers, the fleet, tenants, jobs and artifacts.
 //! Never: behaves.
 
+pub mod admission;
 mod artifact;
 mod attest;
 mod board;

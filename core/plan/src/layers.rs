@@ -17,6 +17,8 @@ pub(crate) struct Managers {
     subnets: BTreeMap<PodId, DeviceId>,
     /// Those that speak for the whole cluster.
     clusters: Vec<DeviceId>,
+    /// The one of them that is told whose each node is.
+    kubernetes: Option<DeviceId>,
     /// Whether there is any layer besides the network.
     has_layers: bool,
 }
@@ -34,7 +36,11 @@ impl Managers {
                 ManagerKind::Subnet(pod) => {
                     managers.subnets.insert(*pod, device);
                 }
-                ManagerKind::Slurm | ManagerKind::Kubernetes => managers.clusters.push(device),
+                ManagerKind::Slurm => managers.clusters.push(device),
+                ManagerKind::Kubernetes => {
+                    managers.clusters.push(device);
+                    managers.kubernetes = Some(device);
+                }
             }
         }
         managers
@@ -70,6 +76,9 @@ impl Managers {
     pub(crate) fn touch(&self, plan: &Plan, job: &JobName, nics: &[NicRef], touched: &mut Touched) {
         for device in self.of(&plan.fleet, nics) {
             touched.0.insert((device, Part::Job(job.clone())));
+        }
+        if let Some(cluster) = self.kubernetes {
+            touched.0.extend(nics.iter().map(|nic| (cluster, Part::Node(nic.node))));
         }
         let is_alone = !has_neighbour(&plan.jobs, job);
         for &cluster in &self.clusters {

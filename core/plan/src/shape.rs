@@ -143,11 +143,19 @@ impl Plan {
         let tenants: BTreeSet<&TenantName> = jobs.iter().map(|job| &job.tenant).collect();
         // Only what speaks for the whole cluster is told what all jobs of a tenant hold.
         let counts = tenants.iter().filter(|_| self.is_cluster(device));
+        let nodes = if self.is_kubernetes(device) { self.fleet.nodes.len() as u32 } else { 0 };
         std::iter::once(Part::Head)
+            .chain((0..nodes).map(|node| Part::Node(NodeId(node))))
             .chain(tenants.iter().map(|tenant| Part::Tenant(TenantName::clone(tenant))))
             .chain(counts.map(|tenant| Part::Holdings(TenantName::clone(tenant))))
             .chain(jobs.into_iter().cloned().map(Part::Job))
             .collect()
+    }
+
+    /// Whether it is told whose each node is.
+    fn is_kubernetes(&self, device: DeviceId) -> bool {
+        let DeviceAt::Manager(manager) = self.fleet.at(device) else { return false };
+        matches!(manager.kind, ManagerKind::Kubernetes)
     }
 
     fn is_cluster(&self, device: DeviceId) -> bool {

@@ -4,7 +4,7 @@ mod words;
 
 use model::{
     Component, Confidential, Evidence, Guid, JobName, Measurement, Memory, Name, PciAddress,
-    TenantName,
+    Runtime, TenantName,
 };
 use smol_str::SmolStr;
 
@@ -100,32 +100,48 @@ pub enum Hold {
     DeniesByDefault { namespace: Name, direction: Direction },
     /// Pods of the namespace may be reached from, or reach, these.
     Lets { namespace: Name, direction: Direction, peer: Peer },
+    /// Pods of the job in the namespace may be reached from, or reach, others of the same job.
+    LetsJob { namespace: Name, job: JobName, direction: Direction },
     /// Pods of the namespace speak only mutually authenticated TLS; permissive is not.
     StrictTls { namespace: Name, strict: bool },
     /// Only callers from these namespaces are let in by the mesh. An empty list is nobody.
     MeshLets { namespace: Name, callers: Vec<Name> },
-    /// The namespace may use so many GPUs.
-    GpuQuota { namespace: Name, gpus: u32 },
+    /// The namespace may use so many GPUs of what is called so.
+    GpuQuota { namespace: Name, of: SmolStr, gpus: u32 },
     /// The namespace may store so many bytes in this class.
     StorageQuota { namespace: Name, class: SmolStr, bytes: u64 },
     /// Containers of the namespace have bounds also when they ask for none.
     Bounded { namespace: Name },
     /// Pods of the namespace that could reach the host are refused, or not.
     Restricted { namespace: Name, restricted: bool },
+    /// The rules for tenants whose jobs run so hold in the namespace.
+    Governed { namespace: Name, runtime: Runtime },
+    /// Pods of the namespace get the mesh's proxy.
+    Meshed { namespace: Name },
+    /// The policy refuses exactly what it shall refuse.
+    Refuses { policy: SmolStr },
+    /// The policy holds in exactly the namespaces where it shall hold.
+    Enforced { policy: SmolStr },
+    /// The role allows exactly what members of tenants may do.
+    Allows { role: SmolStr },
     /// Members of the group have this role in the namespace; without one, everywhere.
     Role { namespace: Option<Name>, group: SmolStr, role: SmolStr },
     /// Volumes of the class are this tenant's.
     Volumes { class: SmolStr, tenant: TenantName },
-    /// The claim of the job in the namespace asks for this GPU of the node, by minor.
-    Claimed { namespace: Name, job: JobName, node: Name, minor: u16 },
+    /// The claim of the job in the namespace asks for this GPU of the node, or was given it.
+    Claimed { namespace: Name, job: JobName, node: Name, gpu: ClaimedGpu },
     /// The driver publishes this GPU of the node.
     Published { node: Name, minor: u16, pci: PciAddress },
+    /// The node lets in pods of this namespace.
+    Admits { node: Name, namespace: Name },
+    /// The node keeps off whoever does not bear its taint with this value.
+    Fenced { node: Name, value: SmolStr },
     /// The node carries this label.
     Label { node: Name, key: SmolStr, value: SmolStr },
     /// The tenant has a control plane of its own of this kind.
     ControlPlane { tenant: TenantName, namespace: Name, kind: SmolStr },
-    /// The job runs in a virtual machine that Kubernetes starts in the namespace.
-    ClusterGuest { namespace: Name, job: JobName, confidential: Option<Confidential> },
+    /// The job runs in a virtual machine that Kubernetes starts for the namespace on the node.
+    ClusterGuest { namespace: Name, job: JobName, node: Name, confidential: Option<Confidential> },
 }
 
 /// What a PCI function is.
@@ -211,6 +227,15 @@ pub enum Peer {
     Resolver,
     /// Anybody.
     Anyone,
+}
+
+/// How a claim names a GPU.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum ClaimedGpu {
+    /// What it asks for: the GPU at this address.
+    At(PciAddress),
+    /// What it was given: the GPU with this device file, by minor.
+    Minor(u16),
 }
 
 /// Who left something, and what had to be scrubbed then.

@@ -1,45 +1,173 @@
 //! Kubernetes objects, as they are sent and as `kubectl get -o yaml` prints them.
 
+mod claim;
 mod devices;
+mod guard;
+mod machine;
 mod mesh;
+mod node;
 mod policy;
+mod quota;
 mod tenancy;
 
 use model::{API_GROUP, JobName, Name, TenantName};
 
-use crate::dialect::{COMMENT, Compared, Description, Ignored};
+use crate::dialect::{COMMENT, Compared, Description, Ignored, passes};
 use crate::values::Why;
 use crate::yaml::{Broken, Document, Node};
 use crate::{Claim, Fact, Hold, Reading, Unknown};
 
-/// What is known of it. An ignored line is a key with all that stands below it.
+/// What is known of it. A place is a path of keys; items of a list stand in the place of the list.
 pub(crate) const DESCRIPTION: Description = Description {
     consumer: "the API server of Kubernetes 1.34 and later, by `kubectl apply` and `kubectl get -o yaml`",
     ignored: &[
         COMMENT,
         Ignored::free(
             "metadata.annotations",
-            "kubectl.kubernetes.io/last-applied-configuration",
-            "what the API writes beside what it was sent",
+            "kubectl.kubernetes.io/last-applied-configuration: <text>",
+            "what was sent last",
+        ),
+        Ignored::free("metadata", "creationTimestamp: <word>", "when it was made"),
+        Ignored::free("metadata", "creationTimestamp:", "as kubectl prints what has no time"),
+        Ignored::free("metadata", "generation: <number>", "how often it was changed"),
+        Ignored::free("metadata", "resourceVersion: <number>", "how often it was written"),
+        Ignored::free("metadata", "selfLink: <path>", "where it is asked for"),
+        Ignored::free("metadata", "uid: <name>", "a number of the API's own"),
+        Ignored::free(
+            "metadata.finalizers",
+            "resource.kubernetes.io/delete-protection",
+            "a claim that a pod has is not deleted",
         ),
         Ignored::free(
-            "metadata",
-            "creationTimestamp",
-            "what the API writes beside what it was sent",
+            "metadata.finalizers",
+            "(kubevirt.io/virtualMachineControllerFinalize|finalizer.kamaji.clastix.io)",
+            "whoever made something of it takes that away first",
         ),
-        Ignored::free("metadata", "finalizers", "what the API writes beside what it was sent"),
-        Ignored::free("metadata", "generation", "what the API writes beside what it was sent"),
-        Ignored::free("metadata", "managedFields", "what the API writes beside what it was sent"),
-        Ignored::free("metadata", "ownerReferences", "what the API writes beside what it was sent"),
-        Ignored::free("metadata", "resourceVersion", "what the API writes beside what it was sent"),
-        Ignored::free("metadata", "selfLink", "what the API writes beside what it was sent"),
-        Ignored::free("metadata", "uid", "what the API writes beside what it was sent"),
-        Ignored::free("", "status", "what the API writes beside what it was sent"),
+        Ignored::free("metadata.managedFields", "<text>", "who wrote which field"),
+        Ignored::free("status", "<text>", "a report: what is sent as one is dropped"),
+        Ignored::free("Namespace.spec.finalizers", "kubernetes", "it is emptied before it goes"),
+        Ignored::fixed(
+            "Namespace.metadata.labels",
+            "pod-security.kubernetes.io/(audit|warn): (privileged|baseline|restricted)",
+            "only a word to whoever asks",
+        ),
+        Ignored::free(
+            "Node.metadata.annotations",
+            "node.alpha.kubernetes.io/ttl: <number>",
+            "how long secrets are kept in memory",
+        ),
+        Ignored::free(
+            "Node.metadata.annotations",
+            "volumes.kubernetes.io/controller-managed-attach-detach: (true|false)",
+            "who attaches volumes",
+        ),
+        Ignored::free(
+            "Node.metadata.annotations",
+            "(kubeadm.alpha.kubernetes.io/cri-socket:|csi.volume.kubernetes.io/nodeid:) <word>",
+            "what programs of the node are called",
+        ),
+        Ignored::free("Node.spec", "podCIDR: <word>", "addresses of its pods"),
+        Ignored::free("Node.spec.podCIDRs", "<word>", "addresses of its pods"),
+        Ignored::free("Node.spec", "providerID: <word>", "what its owner calls it"),
+        Ignored::free("ResourceSlice.spec.pool", "generation: <number>", "how often it changed"),
+        Ignored::free("ResourceSlice.spec.pool", "resourceSliceCount: (1)", "the pool is whole"),
+        Ignored::free("ResourceSlice.spec.devices.attributes", "<text>", "what a GPU is like"),
+        Ignored::free("ResourceSlice.spec.devices.capacity", "<text>", "what a GPU is like"),
+        Ignored::free("ResourceSlice.spec.devices.consumesCounters", "<text>", "parts of it"),
+        Ignored::free("ResourceClaim.status", "<text>", "who waits for it, and when it was given"),
+        Ignored::fixed("LimitRange.spec.limits.default", "(cpu:|memory:) <word>", "its size"),
+        Ignored::fixed(
+            "LimitRange.spec.limits.defaultRequest",
+            "(cpu:|memory:) <word>",
+            "its size",
+        ),
+        Ignored::fixed("StorageClass", "provisioner: <word>", "who makes the volumes"),
+        Ignored::fixed("StorageClass", "allowVolumeExpansion: (true|false)", "a quota holds both"),
+        Ignored::fixed("StorageClass", "reclaimPolicy: (Delete|Retain)", "what is left of one"),
+        Ignored::fixed(
+            "StorageClass",
+            "volumeBindingMode: (Immediate|WaitForFirstConsumer)",
+            "when one is made",
+        ),
+        Ignored::fixed(
+            "VirtualMachine.spec",
+            "runStrategy: (Manual|Halted|Always)",
+            "when it runs",
+        ),
+        Ignored::fixed("VirtualMachine.spec", "running: (true|false)", "when it runs"),
+        Ignored::free("VirtualMachine.spec.template.metadata", "creationTimestamp:", "no time"),
+        Ignored::fixed(
+            "VirtualMachine.spec.template.spec",
+            "architecture: (amd64|arm64)",
+            "its code",
+        ),
+        Ignored::fixed(
+            "VirtualMachine.spec.template.spec",
+            "evictionStrategy: (None|LiveMigrateIfPossible)",
+            "it goes where its claims are, and nowhere else",
+        ),
+        Ignored::fixed(
+            "VirtualMachine.spec.template.spec",
+            "terminationGracePeriodSeconds: <number>",
+            "how soon it stops",
+        ),
+        Ignored::fixed(
+            "VirtualMachine.spec.template.spec.domain.cpu",
+            "(cores:|sockets:|threads:) <number>",
+            "its size",
+        ),
+        Ignored::fixed(
+            "VirtualMachine.spec.template.spec.domain.memory",
+            "guest: <word>",
+            "its size",
+        ),
+        Ignored::fixed(
+            "VirtualMachine.spec.template.spec.domain.machine",
+            "type: (q35|virt)",
+            "what the machine is like",
+        ),
+        Ignored::fixed(
+            "TenantControlPlane.spec",
+            "dataStore: <name>",
+            "where it keeps its objects",
+        ),
+        Ignored::fixed(
+            "TenantControlPlane.spec",
+            "(dataStoreSchema:|dataStoreUsername:) <name>",
+            "what its part of that is called",
+        ),
+        Ignored::fixed(
+            "TenantControlPlane.spec.controlPlane.deployment",
+            "replicas: (1|2|3|5)",
+            "how many there are of it",
+        ),
+        Ignored::fixed(
+            "TenantControlPlane.spec.controlPlane.service",
+            "serviceType: (ClusterIP)",
+            "it is reached from inside alone",
+        ),
+        Ignored::fixed("TenantControlPlane.spec.kubernetes", "version: <version>", "its release"),
+        Ignored::fixed(
+            "TenantControlPlane.spec.kubernetes.kubelet",
+            "cgroupfs: (systemd|cgroupfs)",
+            "how nodes that join it count",
+        ),
+        Ignored::fixed(
+            "TenantControlPlane.spec.kubernetes.admissionControllers",
+            "(NodeRestriction|ResourceQuota|LimitRanger)",
+            "what it refuses by itself",
+        ),
+        Ignored::fixed("TenantControlPlane.spec.networkProfile", "port: (6443)", "its port"),
+        Ignored::fixed("TenantControlPlane.spec.addons", "(coreDNS:|kubeProxy:)", "its own parts"),
     ],
     demanded: &[],
     uncompared: &[],
     compared: Compared::Claims,
-    otherwise: &[],
+    otherwise: &[
+        "`status` is dropped when an object is made: a claim is what its spec asks for.",
+        "An object with an owner that is not there is deleted: `ownerReferences` are not passed over.",
+        "Nothing else may be in the place of a text that is `null`, `Null`, `NULL` or `~`.",
+    ],
     read,
 };
 
@@ -107,8 +235,35 @@ impl<'r> Sheet<'r> {
         self.reading.unknown.push(Unknown { line, text: text.into(), why });
     }
 
-    fn ignore(&mut self, at: Node<'_, '_>) {
+    /// Passes over what the description lists, value by value; all else below it is not known.
+    fn pass(&mut self, place: &str, at: Node<'_, '_>) {
+        let mut below = at.children().peekable();
+        if below.peek().is_none() {
+            let line = match (at.key(), at.value()) {
+                ("", value) => value.unwrap_or_default().into(),
+                (key, None) => format!("{key}:"),
+                (key, Some(value)) => format!("{key}: {value}"),
+            };
+            if passes(&DESCRIPTION, place, &line) {
+                self.reading.ignored.push(at.line());
+            } else {
+                self.unknown(at, "nobody knows what this value does here");
+            }
+            return;
+        }
+        let place =
+            if at.key().is_empty() { place.into() } else { format!("{place}.{}", at.key()) };
+        below.for_each(|child| self.pass(&place, child));
+    }
+
+    /// Passes over what the API reports, whatever it is; the description names it as free text.
+    fn report(&mut self, at: Node<'_, '_>) {
         self.reading.ignored.extend(at.all().map(Node::line));
+    }
+
+    /// Whether something of this document is not known.
+    fn is_refused(&self) -> bool {
+        self.reading.unknown.len() > self.unknown
     }
 
     /// A key that must have one of these values, or nothing is known.
@@ -182,7 +337,11 @@ fn object(root: Node<'_, '_>, sheet: &mut Sheet<'_>) {
     for child in root.children() {
         match child.key() {
             "apiVersion" | "kind" | "metadata" => {}
-            "status" if kind != "ResourceClaim" => sheet.ignore(child),
+            "status" => match kind {
+                "Namespace" => tenancy::phase(child, sheet),
+                "ResourceClaim" => (read.section)(child, &meta, sheet),
+                _ => sheet.report(child),
+            },
             _ => (read.section)(child, &meta, sheet),
         }
     }
@@ -200,20 +359,23 @@ type Section = fn(Node<'_, '_>, &Meta<'_, '_>, &mut Sheet<'_>);
 type Whole = fn(Node<'_, '_>, Node<'_, '_>, &Meta<'_, '_>, &mut Sheet<'_>);
 
 fn reader(version: &str, kind: &str) -> Option<Kind> {
+    const ADMISSION: &str = "admissionregistration.k8s.io/v1";
     let (section, whole): (Section, Whole) = match (version, kind) {
         ("resource.k8s.io/v1", "ResourceSlice") => (devices::slice_section, devices::slice),
-        ("resource.k8s.io/v1", "ResourceClaim") => (devices::claim_section, devices::claim),
-        ("resource.k8s.io/v1", "DeviceClass") => (devices::class_section, no_more),
-        ("kubevirt.io/v1", "VirtualMachine") => (devices::machine_section, devices::machine),
-        ("v1", "Node") => (devices::node_section, devices::node),
+        ("resource.k8s.io/v1", "ResourceClaim") => (claim::section, claim::whole),
+        ("resource.k8s.io/v1", "DeviceClass") => (devices::class_section, unlabelled),
+        ("kubevirt.io/v1", "VirtualMachine") => (machine::section, machine::whole),
+        ("v1", "Node") => (node::section, node::whole),
         ("v1", "Namespace") => (tenancy::namespace_section, tenancy::namespace),
-        ("v1", "ResourceQuota") => (tenancy::quota, no_more),
-        ("v1", "LimitRange") => (tenancy::limits, no_more),
+        ("v1", "ResourceQuota") => (quota::quota, no_more),
+        ("v1", "LimitRange") => (quota::limits, no_more),
         ("storage.k8s.io/v1", "StorageClass") => (tenancy::class_section, tenancy::class),
-        ("rbac.authorization.k8s.io/v1", "ClusterRole") => (tenancy::role_section, no_more),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole") => (guard::role_section, guard::role),
         ("rbac.authorization.k8s.io/v1", "RoleBinding" | "ClusterRoleBinding") => {
             (tenancy::binding_section, tenancy::binding)
         }
+        (ADMISSION, "ValidatingAdmissionPolicy") => (guard::policy_section, guard::policy),
+        (ADMISSION, "ValidatingAdmissionPolicyBinding") => (guard::binding_section, guard::binding),
         ("kamaji.clastix.io/v1alpha1", "TenantControlPlane") => {
             (tenancy::plane_section, tenancy::plane)
         }
@@ -226,6 +388,10 @@ fn reader(version: &str, kind: &str) -> Option<Kind> {
     Some(Kind { section, whole })
 }
 
+fn unlabelled(_: Node<'_, '_>, _: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
+    no_labels(meta, sheet);
+}
+
 fn no_more(_: Node<'_, '_>, _: Node<'_, '_>, _: &Meta<'_, '_>, _: &mut Sheet<'_>) {}
 
 /// Several objects in one, as `kubectl get` prints them.
@@ -233,7 +399,7 @@ fn list(root: Node<'_, '_>, sheet: &mut Sheet<'_>) {
     for child in root.children() {
         match child.key() {
             "apiVersion" | "kind" => {}
-            "metadata" => sheet.ignore(child),
+            "metadata" => child.children().for_each(|key| sheet.pass("metadata", key)),
             "items" => child.children().for_each(|item| match item.text_of("kind") {
                 Some("List") => sheet.unknown(item, "a list stands in no list"),
                 _ => object(item, sheet),
@@ -253,12 +419,18 @@ fn metadata<'d, 'a>(metadata: Node<'d, 'a>, is_node: bool, sheet: &mut Sheet<'_>
                 None => sheet.unknown(child, "this is no name of a namespace"),
             },
             "labels" => meta.labels = Some(child),
-            "annotations" if is_node => sheet.ignore(child),
+            "annotations" if is_node => {
+                child.children().for_each(|note| sheet.pass("Node.metadata.annotations", note));
+            }
             "annotations" => {
                 child.children().for_each(|note| annotation(note, &mut meta, sheet));
             }
-            "creationTimestamp" | "finalizers" | "generation" | "managedFields"
-            | "ownerReferences" | "resourceVersion" | "selfLink" | "uid" => sheet.ignore(child),
+            "managedFields" => sheet.report(child),
+            "creationTimestamp" | "finalizers" | "generation" | "resourceVersion" | "selfLink"
+            | "uid" => sheet.pass("metadata", child),
+            "ownerReferences" => {
+                sheet.unknown(child, "it would be deleted with its owner, or for lack of one");
+            }
             _ => sheet.unknown(child, NOT_OF_THE_KIND),
         }
     }
@@ -280,7 +452,7 @@ fn annotation<'d, 'a>(note: Node<'d, 'a>, meta: &mut Meta<'d, 'a>, sheet: &mut S
             Err(_) => sheet.unknown(note, "a job is named by its path, such as acme/train"),
         },
         None if note.key() == "kubectl.kubernetes.io/last-applied-configuration" => {
-            sheet.ignore(note);
+            sheet.pass("metadata.annotations", note);
         }
         _ => sheet.unknown(note, "nobody knows what this annotation does"),
     }

@@ -64,10 +64,11 @@ impl<'a> Document<'a> {
         self.entries.push(root);
         let mut open = Vec::with_capacity(USUAL_DEPTH);
         open.push(Open::ROOT);
-        let mut reader = Reader { document: self, open, block: None };
+        let mut reader = Reader { document: self, open, block: None, goes_on: false };
         for (line, text) in lines {
             reader.line(line, text).map_err(|why| Broken { line, text: text.trim(), why })?;
         }
+        reader.end_block();
         reader.close_to(0);
         let all = self.entries.len();
         self.entries[0].end = all;
@@ -136,8 +137,22 @@ struct Reader<'d, 'a> {
     document: &'d mut Document<'a>,
     /// The entries around the next line, outermost first.
     open: Vec<Open>,
-    /// The text over several lines that is being read: how far its key is indented.
-    block: Option<usize>,
+    /// The text over several lines that is being read.
+    block: Option<Block>,
+    /// Whether the next line may go on with the text of the last one.
+    goes_on: bool,
+}
+
+/// A text over several lines, as it stands there.
+struct Block {
+    /// How far its key is indented: the text ends before a line that is not indented more.
+    key: usize,
+    /// How far its first line is; that is no part of the text.
+    indent: Option<usize>,
+    /// Whether the break after its last line is part of it.
+    is_ended: bool,
+    /// Lines without anything, which count only if another one follows.
+    empty: usize,
 }
 
 struct Open {
@@ -156,20 +171,30 @@ impl<'a> Reader<'_, 'a> {
     fn line(&mut self, line: u32, whole: &'a str) -> Result<(), Why> {
         let text = whole.trim_start_matches(' ');
         let indent = whole.len() - text.len();
-        let text = text.trim_ascii_end();
-        if let Some(key) = self.block {
-            if text.is_empty() || indent > key {
-                return self.go_on(text);
+        if let Some(block) = &mut self.block {
+            if text.is_empty() {
+                block.empty += 1;
+                return Ok(());
             }
-            self.block = None;
+            if indent > block.key {
+                return self.go_on(indent, whole);
+            }
+            self.end_block();
         }
+        let text = text.trim_ascii_end();
         if text.is_empty() || text.starts_with('#') {
+            self.goes_on = false;
             return Ok(());
         }
-        if text.starts_with('\t') {
-            return Err("lines are indented by spaces");
+        if text.contains('\t') {
+            return Err("lines are indented, and words parted, by spaces");
         }
-        self.entry(line, whole.trim(), indent, text)
+        // The start of a document with something beside it, and the end of one.
+        if indent == 0 && (text.starts_with("---") || text.starts_with("...")) {
+            return Err("documents are parted by a line with three dashes alone");
+        }
+        let before = std::mem::replace(&mut self.goes_on, true);
+        self.entry(line, whole.trim(), indent, text, before)
     }
 
     fn entry(
@@ -178,6 +203,7 @@ impl<'a> Reader<'_, 'a> {
         whole: &'a str,
         mut indent: usize,
         mut text: &'a str,
+        goes_on: bool,
     ) -> Result<(), Why> {
         let mut is_item = false;
         while let Some(rest) = text.strip_prefix('-').filter(|rest| is_blank(rest)) {
@@ -187,11 +213,16 @@ impl<'a> Reader<'_, 'a> {
             indent += 1 + rest.len() - after.len();
             text = after;
         }
-        if text.is_empty() {
+        // After a dash may stand nothing but a comment.
+        if text.is_empty() || text.starts_with('#') {
             return Ok(());
         }
         let Some((key, rest)) = split(text)? else {
-            return if is_item { self.say(indent, text) } else { self.carry_on(indent, text) };
+            return match (is_item, goes_on) {
+                (true, _) => self.say(indent, text),
+                (false, true) => self.carry_on(indent, text),
+                (false, false) => Err(NOT_A_KEY),
+            };
         };
         self.add(indent, false, line, whole, key)?;
         self.say(indent, rest)
@@ -249,9 +280,10 @@ impl<'a> Reader<'_, 'a> {
     /// What stands beside the last entry.
     fn say(&mut self, indent: usize, text: &'a str) -> Result<(), Why> {
         let value = match text.as_bytes() {
-            [] | b"{}" | b"[]" | b"~" | b"null" => None,
-            b"|" | b"|-" | b"|+" | b">" | b">-" | b">+" => {
-                self.block = Some(indent);
+            [] | b"{}" | b"[]" | b"~" | b"null" | b"Null" | b"NULL" => None,
+            b"|" | b"|-" => {
+                let is_ended = text == "|";
+                self.block = Some(Block { key: indent, indent: None, is_ended, empty: 0 });
                 Some("".into())
             }
             [b'"', ..] => Some(double_quoted(text)?),
@@ -259,7 +291,9 @@ impl<'a> Reader<'_, 'a> {
             [b'[' | b'{' | b'&' | b'*' | b'!' | b'|' | b'>' | b'%' | b'@' | b'`', ..] => {
                 return Err("write it in lines, as kubectl prints it");
             }
-            _ => Some(plain(text).into()),
+            [b'#', ..] => None,
+            [b',' | b']' | b'}' | b'-' | b'?', b' ', ..] | b"-" | b"?" => return Err(NOT_A_KEY),
+            _ => Some(plain(text)?.into()),
         };
         if let Some(entry) = self.document.entries.last_mut() {
             entry.value = value;
@@ -280,21 +314,35 @@ impl<'a> Reader<'_, 'a> {
         if let Some(value) = &mut entry.value {
             let value = value.to_mut();
             value.push(' ');
-            value.push_str(plain(text));
+            value.push_str(plain(text)?);
         }
         Ok(())
     }
 
     /// The next line of a text over several lines.
-    fn go_on(&mut self, text: &str) -> Result<(), Why> {
+    fn go_on(&mut self, indent: usize, whole: &str) -> Result<(), Why> {
+        let Some(block) = &mut self.block else { return Err(NOT_A_KEY) };
+        let is_first = block.indent.is_none();
+        let start = *block.indent.get_or_insert(indent);
+        if indent < start || (is_first && block.empty > 0) {
+            return Err("a text over several lines begins at one column, with its first line");
+        }
+        let breaks = std::mem::take(&mut block.empty) + usize::from(!is_first);
         if let Some(value) = self.document.entries.last_mut().and_then(|last| last.value.as_mut()) {
             let value = value.to_mut();
-            if !value.is_empty() {
-                value.push('\n');
-            }
-            value.push_str(text);
+            value.extend(std::iter::repeat_n('\n', breaks));
+            value.push_str(&whole[start..]);
         }
         Ok(())
+    }
+
+    fn end_block(&mut self) {
+        let Some(block) = self.block.take() else { return };
+        self.goes_on = false;
+        let value = self.document.entries.last_mut().and_then(|last| last.value.as_mut());
+        if let Some(value) = value.filter(|_| block.is_ended && block.indent.is_some()) {
+            value.to_mut().push('\n');
+        }
     }
 
     fn close_to(&mut self, kept: usize) {
@@ -317,6 +365,7 @@ fn split(text: &str) -> Result<Option<(Cow<'_, str>, &str)>, Why> {
         let (key, rest) = (&text[1..=end], &text[end + 2..]);
         return match rest.strip_prefix(':').filter(|rest| is_blank(rest)) {
             Some(_) if key.contains('\\') => Err("a key has no backslash"),
+            Some(_) if key == "<<" => Err("write it in lines, as kubectl prints it"),
             Some(rest) => Ok(Some((key.into(), rest.trim_ascii_start()))),
             None => Ok(None),
         };
@@ -326,7 +375,11 @@ fn split(text: &str) -> Result<Option<(Cow<'_, str>, &str)>, Why> {
         |at: &usize| bytes[*at] == b':' && bytes.get(at + 1).is_none_or(|next| *next == b' ');
     let Some(colon) = (0..bytes.len()).find(ends) else { return Ok(None) };
     let key = &text[..colon];
+    if key.contains(" #") {
+        return Err(NOT_A_KEY);
+    }
     match key.as_bytes() {
+        b"<<" => Err("write it in lines, as kubectl prints it"),
         [] | [b'?' | b'[' | b'{' | b'&' | b'*' | b'!' | b'|' | b'>' | b'%' | b'@' | b'`', ..] => {
             Err(NOT_A_KEY)
         }
@@ -334,9 +387,13 @@ fn split(text: &str) -> Result<Option<(Cow<'_, str>, &str)>, Why> {
     }
 }
 
-/// A plain text ends where a comment begins.
-fn plain(text: &str) -> &str {
-    text.find(" #").map_or(text, |comment| text[..comment].trim_ascii_end())
+/// A plain text ends where a comment begins, and is no key of anything.
+fn plain(text: &str) -> Result<&str, Why> {
+    let text = text.find(" #").map_or(text, |comment| text[..comment].trim_ascii_end());
+    if text.contains(": ") || text.ends_with(':') {
+        return Err("a text with a colon before a space stands in quotes");
+    }
+    Ok(text)
 }
 
 fn single_quoted(text: &str) -> Result<Cow<'_, str>, Why> {

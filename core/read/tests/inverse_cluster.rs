@@ -7,6 +7,7 @@ mod random;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::admission::{GUARDS, MEMBER_ROLES};
 use model::{
     DeviceAt, DeviceId, Dialect, Fleet, Grade, JobName, ManagerKind, Name, Node, NodeId, Runtime,
     Share, SwitchId, TenantName,
@@ -14,7 +15,7 @@ use model::{
 use plan::Plan;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use read::{Direction, Fact, Hold, Peer, SlurmFact};
+use read::{ClaimedGpu, Direction, Fact, Hold, Peer, SlurmFact};
 
 const DIALECTS: [Dialect; 3] = [Dialect::Vm, Dialect::Slurm, Dialect::Kubernetes];
 
@@ -36,7 +37,7 @@ fn what_was_planned_is_read_back() {
         assert_eq!(said, meant(&plan), "{documents}\n{wishes:?}");
     }
     let rarest = kinds.values().min();
-    assert!(kinds.len() == 26 && rarest > Some(&30), "{} kinds were said: {kinds:?}", kinds.len());
+    assert!(kinds.len() == 34 && rarest > Some(&30), "{} kinds were said: {kinds:?}", kinds.len());
 }
 
 /// Every claim of every device: who says it, in which dialect.
@@ -170,25 +171,48 @@ fn together(fleet: &Fleet, place: impl Fn(&Node) -> Name) -> impl Iterator<Item 
 
 fn kubernetes(plan: &Plan) -> Vec<Hold> {
     let mut holds = vec![];
-    for node in &plan.fleet.nodes {
+    for guard in &GUARDS {
+        let policy = || guard.name.into();
+        holds.extend([Hold::Refuses { policy: policy() }, Hold::Enforced { policy: policy() }]);
+    }
+    holds.extend(MEMBER_ROLES.iter().map(|role| Hold::Allows { role: role.name.into() }));
+    for (id, node) in (0..).map(NodeId).zip(&plan.fleet.nodes) {
         holds.extend(published(&plan.fleet, node));
+        let jobs = plan.nodes.get(&id).into_iter().flatten();
+        let tenants: BTreeSet<&TenantName> = jobs.map(|(job, _)| &job.tenant).collect();
+        let spaces: Vec<Name> = tenants.iter().map(|tenant| namespace_of(plan, tenant)).collect();
+        let value = match spaces.as_slice() {
+            [] => "nobody",
+            [alone] => alone.as_str(),
+            _ => "shared",
+        };
+        holds.push(Hold::Fenced { node: node.name.clone(), value: value.into() });
+        let admits = |namespace| Hold::Admits { node: node.name.clone(), namespace };
+        holds.extend(spaces.iter().cloned().map(admits));
     }
     for tenant in plan.tenants.keys() {
         holds.extend(namespace(plan, tenant));
+    }
+    for job in plan.jobs.keys().filter(|job| shares(plan).any(|(held, ..)| held == *job)) {
+        // In Kubernetes' words and in Calico's.
+        for direction in [Direction::Ingress, Direction::Egress].repeat(2) {
+            let namespace = namespace_of(plan, &job.tenant);
+            holds.push(Hold::LetsJob { namespace, job: job.clone(), direction });
+        }
     }
     for (job, node, share) in shares(plan) {
         let name = || plan.fleet.nodes[node.index()].name.clone();
         let model = &plan.fleet.node_models[plan.fleet.nodes[node.index()].model.index()];
         let namespace = namespace_of(plan, &job.tenant);
         for gpu in bits(share.gpus) {
-            let minor = model.pci.minor(gpu as u16).unwrap();
+            let gpu = ClaimedGpu::At(model.pci.gpus[gpu]);
             let (namespace, job) = (namespace.clone(), job.clone());
-            holds.push(Hold::Claimed { namespace, job, node: name(), minor });
+            holds.push(Hold::Claimed { namespace, job, node: name(), gpu });
         }
         let trust = &plan.tenants[&job.tenant].trust;
         if trust.runtime == Runtime::Vm {
             let (job, confidential) = (job.clone(), trust.confidential);
-            holds.push(Hold::ClusterGuest { namespace, job, confidential });
+            holds.push(Hold::ClusterGuest { namespace, job, node: name(), confidential });
         }
     }
     holds
@@ -203,7 +227,9 @@ fn published(fleet: &Fleet, node: &Node) -> Vec<Hold> {
         value: value.as_str().into(),
     };
     let leaf = &fleet.switches[node.uplinks[0].leaf.index()].name;
+    let hostname = smol_str::SmolStr::new_static("kubernetes.io/hostname");
     let mut holds = vec![
+        label(&hostname, &node.name),
         label(&keys.pod, &fleet.pods[node.pod.index()].name),
         label(&keys.leaf, leaf),
         label(&keys.rack, &node.rack),
@@ -220,29 +246,41 @@ fn published(fleet: &Fleet, node: &Node) -> Vec<Hold> {
 fn namespace(plan: &Plan, tenant: &TenantName) -> Vec<Hold> {
     let net = &plan.tenants[tenant];
     let namespace = || namespace_of(plan, tenant);
-    let gpus: u32 = shares(plan)
-        .filter(|(job, ..)| job.tenant == *tenant)
-        .map(|(_, _, share)| share.gpus.count_ones())
-        .sum();
+    let (mut gpus, mut amd) = (0, 0);
+    for (_, node, share) in shares(plan).filter(|(job, ..)| job.tenant == *tenant) {
+        let model = &plan.fleet.node_models[plan.fleet.nodes[node.index()].model.index()];
+        gpus += share.gpus.count_ones();
+        amd += if model.gpu.is_amd() { share.gpus.count_ones() } else { 0 };
+    }
     let class = || namespace().as_str().into();
     let both = [Direction::Ingress, Direction::Egress];
     let mut holds = vec![
         Hold::Namespace { namespace: namespace(), tenant: tenant.clone() },
         Hold::Restricted { namespace: namespace(), restricted: true },
         Hold::Volumes { class: class(), tenant: tenant.clone() },
-        Hold::GpuQuota { namespace: namespace(), gpus },
+        Hold::Governed { namespace: namespace(), runtime: net.trust.runtime },
+        Hold::Meshed { namespace: namespace() },
         Hold::StorageQuota { namespace: namespace(), class: class(), bytes: u64::from(gpus) << 40 },
         Hold::Bounded { namespace: namespace() },
         Hold::StrictTls { namespace: namespace(), strict: true },
         Hold::MeshLets { namespace: namespace(), callers: vec![namespace()] },
     ];
-    // Kubernetes' policies close twice for all and once more for egress, Calico's once for all.
-    for direction in both.into_iter().cycle().take(6).chain([Direction::Egress]) {
-        holds.push(Hold::DeniesByDefault { namespace: namespace(), direction });
+    let (bare, vfio) = match net.trust.runtime {
+        Runtime::Container => (gpus - amd, 0),
+        Runtime::Vm => (0, gpus - amd),
+    };
+    for (of, gpus) in [
+        ("gpu.nvidia.com.deviceclass.resource.k8s.io/devices", bare),
+        ("vfio.gpu.nvidia.com.deviceclass.resource.k8s.io/devices", vfio),
+        ("gpu.amd.com.deviceclass.resource.k8s.io/devices", amd),
+        ("requests.nvidia.com/gpu", 0),
+        ("requests.amd.com/gpu", 0),
+    ] {
+        holds.push(Hold::GpuQuota { namespace: namespace(), of: of.into(), gpus });
     }
-    for direction in both.into_iter().cycle().take(4) {
-        let peer = Peer::Namespace(namespace());
-        holds.push(Hold::Lets { namespace: namespace(), direction, peer });
+    // Kubernetes' policies close once for all and once more for egress, Calico's once for all.
+    for direction in both.into_iter().cycle().take(4).chain([Direction::Egress]) {
+        holds.push(Hold::DeniesByDefault { namespace: namespace(), direction });
     }
     // Once in Kubernetes' words, twice in Calico's: one for each protocol.
     for _ in 0..3 {
@@ -251,9 +289,14 @@ fn namespace(plan: &Plan, tenant: &TenantName) -> Vec<Hold> {
     }
     for group in &net.trust.groups {
         let (namespace, group) = (Some(namespace()), group.clone());
-        holds.push(Hold::Role { namespace, group, role: "tenant-member".into() });
+        let role = match net.trust.runtime {
+            Runtime::Container => "tenant-member",
+            Runtime::Vm => "tenant-machine-member",
+        };
+        holds.push(Hold::Role { namespace, group, role: role.into() });
     }
-    if matches!(net.trust.grade, Grade::Domain | Grade::Node) {
+    let has_hosts = matches!(net.trust.grade, Grade::Domain | Grade::Node);
+    if has_hosts && net.trust.runtime == Runtime::Container {
         let (tenant, kind) = (tenant.clone(), "kamaji".into());
         holds.push(Hold::ControlPlane { tenant, namespace: namespace(), kind });
     }

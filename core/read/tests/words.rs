@@ -4,8 +4,8 @@
 //! `layers_node.rs`.
 
 use expect_test::{Expect, expect};
-use model::{Confidential, JobName, Name, TenantName};
-use read::{Direction, Hold, Peer, SlurmFact};
+use model::{Confidential, JobName, Name, Runtime, TenantName};
+use read::{ClaimedGpu, Direction, Hold, Peer, SlurmFact};
 
 #[test]
 fn a_virtual_machine_is_told_of() {
@@ -95,7 +95,21 @@ fn kubernetes_is_told_of() {
             Hold::StrictTls { namespace: namespace(), strict: false },
             Hold::MeshLets { namespace: namespace(), callers: vec![namespace()] },
             Hold::MeshLets { namespace: namespace(), callers: vec![] },
-            Hold::GpuQuota { namespace: namespace(), gpus: 8 },
+            Hold::GpuQuota {
+                namespace: namespace(),
+                of: "requests.nvidia.com/gpu".into(),
+                gpus: 0,
+            },
+            Hold::Governed { namespace: namespace(), runtime: Runtime::Container },
+            Hold::Governed { namespace: namespace(), runtime: Runtime::Vm },
+            Hold::Meshed { namespace: namespace() },
+            Hold::Refuses { policy: "pods.bulkhead.dev".into() },
+            Hold::Enforced { policy: "pods.bulkhead.dev".into() },
+            Hold::Allows { role: "tenant-member".into() },
+            Hold::Admits { node: name("n1"), namespace: namespace() },
+            Hold::Fenced { node: name("n1"), value: "nobody".into() },
+            Hold::LetsJob { namespace: namespace(), job: job(), direction: Direction::Ingress },
+            Hold::LetsJob { namespace: namespace(), job: job(), direction: Direction::Egress },
             Hold::StorageQuota { namespace: namespace(), class: "t17".into(), bytes: 1 << 40 },
             Hold::Bounded { namespace: namespace() },
             Hold::Restricted { namespace: namespace(), restricted: true },
@@ -103,7 +117,18 @@ fn kubernetes_is_told_of() {
             role(Some(namespace())),
             role(None),
             Hold::Volumes { class: "t17".into(), tenant: tenant() },
-            Hold::Claimed { namespace: namespace(), job: job(), node: name("n1"), minor: 3 },
+            Hold::Claimed {
+                namespace: namespace(),
+                job: job(),
+                node: name("n1"),
+                gpu: ClaimedGpu::Minor(3),
+            },
+            Hold::Claimed {
+                namespace: namespace(),
+                job: job(),
+                node: name("n1"),
+                gpu: ClaimedGpu::At("0000:1b:00.0".parse().unwrap()),
+            },
             Hold::Published { node: name("n1"), minor: 3, pci: "0000:1b:00.0".parse().unwrap() },
             Hold::Label { node: name("n1"), key: "rack".into(), value: "r1".into() },
             Hold::ControlPlane {
@@ -114,6 +139,7 @@ fn kubernetes_is_told_of() {
             Hold::ClusterGuest {
                 namespace: namespace(),
                 job: job(),
+                node: name("n1"),
                 confidential: Some(Confidential::Tdx),
             },
         ],
@@ -128,7 +154,17 @@ fn kubernetes_is_told_of() {
             pods of namespace acme-research-t17 speak also without TLS
             the mesh lets callers of acme-research-t17 into namespace acme-research-t17
             the mesh lets callers of no namespace into namespace acme-research-t17
-            namespace acme-research-t17 may use 8 GPUs
+            namespace acme-research-t17 may use 0 of requests.nvidia.com/gpu
+            namespace acme-research-t17 is under the rules for containers
+            namespace acme-research-t17 is under the rules for virtual machines
+            pods of namespace acme-research-t17 get the mesh's proxy
+            policy pods.bulkhead.dev is as planned
+            policy pods.bulkhead.dev holds where it is planned
+            role tenant-member is as planned
+            n1 lets in pods of namespace acme-research-t17
+            n1 keeps off pods that do not bear its taint nobody
+            pods of acme/research/train in namespace acme-research-t17 may be reached by each other
+            pods of acme/research/train in namespace acme-research-t17 may reach each other
             namespace acme-research-t17 may store 1099511627776 bytes in class t17
             containers of namespace acme-research-t17 have bounds
             pods that could reach the host are refused in namespace acme-research-t17
@@ -136,11 +172,12 @@ fn kubernetes_is_told_of() {
             members of ops have role admin in namespace acme-research-t17
             members of ops have role admin everywhere
             volumes of class t17 are acme/research's
-            acme/research/train claims GPU device 3 of n1 in namespace acme-research-t17
+            a claim of acme/research/train was given GPU device 3 of n1 in namespace acme-research-t17
+            acme/research/train claims 0000:1b:00.0 of n1 in namespace acme-research-t17
             n1 publishes 0000:1b:00.0 as GPU device 3
             n1 has label rack=r1
             acme/research has a TenantControlPlane of its own in namespace acme-research-t17
-            acme/research/train runs in a virtual machine with tdx in namespace acme-research-t17
+            acme/research/train runs in a virtual machine with tdx on n1 in namespace acme-research-t17
         "#]],
     );
 }

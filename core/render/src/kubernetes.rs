@@ -1,19 +1,24 @@
 //! Kubernetes objects as YAML, a document each, in the words of the API.
 
+mod guards;
 mod head;
 mod job;
+mod node;
 mod tenant;
 
 pub use tenant::vcluster_values;
 
+use model::admission::{SHARED_NODE, TAINT_EFFECT, TENANT_TAINT};
 use model::{Confidential, NodeModel, Part, Runtime, TenantName};
 use plan::{Plan, TenantNet};
 
+use crate::cluster::has_hosts_of_its_own;
 use crate::say::{Say, say, say_hex};
 
 pub(crate) fn cluster(plan: &Plan, part: &Part, out: &mut String) {
     match part {
         Part::Head => head::write(&plan.fleet, out),
+        Part::Node(id) => node::write(plan, *id, out),
         Part::Tenant(name) => {
             if let Some(net) = plan.tenants.get(name) {
                 tenant::write(name, net, out);
@@ -46,6 +51,33 @@ impl Say for Namespace<'_> {
         let path = path.trim_end_matches(['-', '/']);
         out.extend(path.chars().map(|letter| if letter == '/' { '-' } else { letter }));
         say!(out, "-t", self.1.number);
+    }
+}
+
+/// The tolerations of what runs on a tenant's nodes: its own taint, and that of nodes which several
+/// share where its grade lets it share them.
+struct Bears<'a> {
+    indent: &'static str,
+    name: &'a TenantName,
+    net: &'a TenantNet,
+}
+
+impl Say for Bears<'_> {
+    fn say(&self, out: &mut String) {
+        let is_alone = has_hosts_of_its_own(self.net.trust.grade);
+        say!(out, self.indent, "tolerations:\n");
+        self.one(&Namespace(self.name, self.net), out);
+        if !is_alone {
+            self.one(SHARED_NODE, out);
+        }
+    }
+}
+
+impl Bears<'_> {
+    fn one(&self, value: &(impl Say + ?Sized), out: &mut String) {
+        say!(out, self.indent, "- effect: ", TAINT_EFFECT, "\n", self.indent);
+        say!(out, "  key: ", TENANT_TAINT, "\n", self.indent, "  operator: Equal\n");
+        say!(out, self.indent, "  value: ", value, "\n");
     }
 }
 
@@ -113,6 +145,9 @@ impl Driver {
         }
     }
 }
+
+/// Every class that there is.
+const CLASSES: [&str; 3] = ["gpu.amd.com", "gpu.nvidia.com", "vfio.gpu.nvidia.com"];
 
 /// What a driver calls the GPU with this device file.
 struct Device(Driver, Runtime, u16);

@@ -16,7 +16,7 @@ pub(crate) fn part(
     match (plan.fleet.at(device), part) {
         (DeviceAt::Switch(_), _) | (_, Part::Whole) => return None,
         (DeviceAt::Node(_), Part::Head) => of_node(plan, device, dialect, out)?,
-        (DeviceAt::Node(_), Part::Tenant(_) | Part::Holdings(_)) => {}
+        (DeviceAt::Node(_), Part::Node(_) | Part::Tenant(_) | Part::Holdings(_)) => {}
         (DeviceAt::Node(_), Part::Job(job)) => of_job(plan, device, dialect, job, out)?,
         (DeviceAt::Manager(manager), part) => match dialect {
             Dialect::Nvlink => nvlink::domain(plan, manager, part, out),

@@ -101,7 +101,7 @@ pub fn part(plan: &Plan, device: DeviceId, dialect: Dialect, part: &Part) -> Opt
                 _ => return None,
             }
         }
-        Part::Holdings(_) | Part::Whole => return None,
+        Part::Node(_) | Part::Holdings(_) | Part::Whole => return None,
     }
     Some(text)
 }

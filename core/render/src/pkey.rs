@@ -25,7 +25,7 @@ pub(crate) fn subnet(plan: &Plan, manager: &Manager, part: &Part, out: &mut Stri
                 partition(plan, pod, name, job, out);
             }
         }
-        Part::Tenant(_) | Part::Holdings(_) | Part::Whole => {}
+        Part::Node(_) | Part::Tenant(_) | Part::Holdings(_) | Part::Whole => {}
     }
 }
 

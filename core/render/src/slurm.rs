@@ -25,7 +25,7 @@ pub(crate) fn cluster(plan: &Plan, part: &Part, out: &mut String) {
                 reservation(plan, name, job, out);
             }
         }
-        Part::Tenant(_) | Part::Whole => {}
+        Part::Node(_) | Part::Tenant(_) | Part::Whole => {}
     }
 }
 

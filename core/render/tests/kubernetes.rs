@@ -8,12 +8,17 @@ mod cluster;
 use cluster::{plan, text};
 use expect_test::{Expect, expect};
 use model::Dialect;
+use model::admission::GUARDS;
 
 #[test]
-fn kubernetes_is_told_where_nodes_stand_and_what_they_have() {
-    check(
-        "head",
-        expect![[r#"
+fn kubernetes_is_told_what_there_is_and_what_members_may_do() {
+    let whole = text("kubernetes", Dialect::Kubernetes, "head");
+    let (rules, rest): (Vec<&str>, Vec<&str>) =
+        whole.split_inclusive("---\n").partition(|object| object.contains("ValidatingAdmission"));
+    let is_shown = |object: &&&str| object.contains("name: secrets.bulkhead.dev");
+    let shown: String = rest.iter().chain(rules.iter().filter(is_shown)).copied().collect();
+    assert_eq!(rules.len(), 2 * GUARDS.len());
+    expect![[r#"
         ---
         apiVersion: resource.k8s.io/v1
         kind: DeviceClass
@@ -64,6 +69,12 @@ fn kubernetes_is_told_where_nodes_stand_and_what_they_have() {
           - update
           - watch
         - apiGroups:
+          - ""
+          resources:
+          - pods/log
+          verbs:
+          - get
+        - apiGroups:
           - apps
           resources:
           - deployments
@@ -77,6 +88,15 @@ fn kubernetes_is_told_where_nodes_stand_and_what_they_have() {
           - update
           - watch
         - apiGroups:
+          - apps
+          resources:
+          - deployments/scale
+          - statefulsets/scale
+          verbs:
+          - get
+          - patch
+          - update
+        - apiGroups:
           - batch
           resources:
           - jobs
@@ -89,21 +109,79 @@ fn kubernetes_is_told_where_nodes_stand_and_what_they_have() {
           - update
           - watch
         - apiGroups:
+          - resource.k8s.io
+          resources:
+          - resourceclaims
+          verbs:
+          - get
+          - list
+          - watch
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRole
+        metadata:
+          name: tenant-machine-member
+        rules:
+        - apiGroups:
+          - ""
+          resources:
+          - configmaps
+          - persistentvolumeclaims
+          - secrets
+          - services
+          verbs:
+          - create
+          - delete
+          - get
+          - list
+          - patch
+          - update
+          - watch
+        - apiGroups:
+          - ""
+          resources:
+          - pods
+          verbs:
+          - get
+          - list
+          - watch
+        - apiGroups:
           - ""
           resources:
           - pods/log
           verbs:
           - get
-        ---
-        apiVersion: v1
-        kind: Node
-        metadata:
-          name: mi-1
-          labels:
-            fabric.topograph.run/tier-1: ams-pod
-            fabric.topograph.run/tier-0: leaf-2
-            topology.kubernetes.io/rack: ams-pod-leaf-2
-            accelerator.topograph.run/domain: mi-1
+        - apiGroups:
+          - kubevirt.io
+          resources:
+          - virtualmachineinstances
+          - virtualmachines
+          verbs:
+          - get
+          - list
+          - watch
+        - apiGroups:
+          - resource.k8s.io
+          resources:
+          - resourceclaims
+          verbs:
+          - get
+          - list
+          - watch
+        - apiGroups:
+          - subresources.kubevirt.io
+          resources:
+          - virtualmachines/restart
+          - virtualmachines/start
+          - virtualmachines/stop
+          verbs:
+          - update
+        - apiGroups:
+          - subresources.kubevirt.io
+          resources:
+          - virtualmachineinstances/console
+          verbs:
+          - get
         ---
         apiVersion: resource.k8s.io/v1
         kind: ResourceSlice
@@ -123,16 +201,6 @@ fn kubernetes_is_told_where_nodes_stand_and_what_they_have() {
                 string: "0001:02:1f.7"
               type:
                 string: amdgpu
-        ---
-        apiVersion: v1
-        kind: Node
-        metadata:
-          name: hgx-1
-          labels:
-            fabric.topograph.run/tier-1: ams-pod
-            fabric.topograph.run/tier-0: leaf-1
-            topology.kubernetes.io/rack: ams-pod-7
-            accelerator.topograph.run/domain: hgx-1
         ---
         apiVersion: resource.k8s.io/v1
         kind: ResourceSlice
@@ -159,16 +227,6 @@ fn kubernetes_is_told_where_nodes_stand_and_what_they_have() {
               type:
                 string: gpu
         ---
-        apiVersion: v1
-        kind: Node
-        metadata:
-          name: tray-1
-          labels:
-            fabric.topograph.run/tier-1: ams-pod
-            fabric.topograph.run/tier-0: leaf-2
-            topology.kubernetes.io/rack: ams-pod-r1
-            accelerator.topograph.run/domain: ams-pod-r1
-        ---
         apiVersion: resource.k8s.io/v1
         kind: ResourceSlice
         metadata:
@@ -188,16 +246,6 @@ fn kubernetes_is_told_where_nodes_stand_and_what_they_have() {
               type:
                 string: gpu
         ---
-        apiVersion: v1
-        kind: Node
-        metadata:
-          name: tray-2
-          labels:
-            fabric.topograph.run/tier-1: ams-pod
-            fabric.topograph.run/tier-0: leaf-2
-            topology.kubernetes.io/rack: ams-pod-r1
-            accelerator.topograph.run/domain: ams-pod-r1
-        ---
         apiVersion: resource.k8s.io/v1
         kind: ResourceSlice
         metadata:
@@ -216,6 +264,75 @@ fn kubernetes_is_told_where_nodes_stand_and_what_they_have() {
                 string: "0008:01:00.0"
               type:
                 string: gpu
+        apiVersion: admissionregistration.k8s.io/v1
+        kind: ValidatingAdmissionPolicy
+        metadata:
+          name: secrets.bulkhead.dev
+        spec:
+          failurePolicy: Fail
+          matchConstraints:
+            matchPolicy: Equivalent
+            namespaceSelector: {}
+            objectSelector: {}
+            resourceRules:
+            - apiGroups:
+              - ""
+              apiVersions:
+              - "*"
+              operations:
+              - CREATE
+              - UPDATE
+              resources:
+              - secrets
+              scope: "*"
+          validations:
+          - expression: has(object.type) == false || object.type in ['Opaque', 'helm.sh/release.v1', 'kubernetes.io/basic-auth', 'kubernetes.io/dockercfg', 'kubernetes.io/dockerconfigjson', 'kubernetes.io/ssh-auth', 'kubernetes.io/tls']
+            message: a secret is no key to the cluster
+        ---
+        apiVersion: admissionregistration.k8s.io/v1
+        kind: ValidatingAdmissionPolicyBinding
+        metadata:
+          name: secrets.bulkhead.dev
+        spec:
+          policyName: secrets.bulkhead.dev
+          matchResources:
+            matchPolicy: Equivalent
+            namespaceSelector:
+              matchExpressions:
+              - key: bulkhead.dev/runtime
+                operator: In
+                values:
+                - container
+                - vm
+            objectSelector: {}
+          validationActions:
+          - Deny
+        ---
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn a_node_is_told_whose_it_is() {
+    check(
+        "node 1",
+        expect![[r#"
+        ---
+        apiVersion: v1
+        kind: Node
+        metadata:
+          name: hgx-1
+          labels:
+            fabric.topograph.run/tier-1: ams-pod
+            fabric.topograph.run/tier-0: leaf-1
+            topology.kubernetes.io/rack: ams-pod-7
+            accelerator.topograph.run/domain: hgx-1
+            kubernetes.io/hostname: hgx-1
+            tenant.node-restriction.kubernetes.io/acme-research-t1: here
+        spec:
+          taints:
+          - effect: NoExecute
+            key: bulkhead.dev/tenant
+            value: acme-research-t1
     "#]],
     );
 }
@@ -233,6 +350,7 @@ fn a_tenant_is_a_namespace_that_is_closed() {
               annotations:
                 bulkhead.dev/tenant: acme/research
               labels:
+                bulkhead.dev/runtime: vm
                 istio-injection: enabled
                 pod-security.kubernetes.io/enforce: restricted
             ---
@@ -275,23 +393,6 @@ fn a_tenant_is_a_namespace_that_is_closed() {
             apiVersion: networking.k8s.io/v1
             kind: NetworkPolicy
             metadata:
-              name: same-namespace
-              namespace: acme-research-t1
-            spec:
-              podSelector: {}
-              policyTypes:
-              - Ingress
-              - Egress
-              ingress:
-              - from:
-                - podSelector: {}
-              egress:
-              - to:
-                - podSelector: {}
-            ---
-            apiVersion: networking.k8s.io/v1
-            kind: NetworkPolicy
-            metadata:
               name: resolver
               namespace: acme-research-t1
             spec:
@@ -324,13 +425,8 @@ fn a_tenant_is_a_namespace_that_is_closed() {
               - Ingress
               - Egress
               ingress:
-              - action: Allow
-                source:
-                  namespaceSelector: kubernetes.io/metadata.name == 'acme-research-t1'
+              - action: Deny
               egress:
-              - action: Allow
-                destination:
-                  namespaceSelector: kubernetes.io/metadata.name == 'acme-research-t1'
               - action: Allow
                 protocol: UDP
                 destination:
@@ -345,6 +441,7 @@ fn a_tenant_is_a_namespace_that_is_closed() {
                   selector: k8s-app == 'kube-dns'
                   ports:
                   - 53
+              - action: Deny
             ---
             apiVersion: security.istio.io/v1
             kind: PeerAuthentication
@@ -376,7 +473,7 @@ fn a_tenant_is_a_namespace_that_is_closed() {
             roleRef:
               apiGroup: rbac.authorization.k8s.io
               kind: ClusterRole
-              name: tenant-member
+              name: tenant-machine-member
             subjects:
             - apiGroup: rbac.authorization.k8s.io
               kind: Group
@@ -401,6 +498,8 @@ fn what_its_jobs_have_together_is_all_that_a_tenant_may_use() {
               namespace: acme-research-t1
             spec:
               hard:
+                gpu.amd.com.deviceclass.resource.k8s.io/devices: "0"
+                gpu.nvidia.com.deviceclass.resource.k8s.io/devices: "0"
                 vfio.gpu.nvidia.com.deviceclass.resource.k8s.io/devices: "1"
                 requests.amd.com/gpu: "0"
                 requests.nvidia.com/gpu: "0"
@@ -417,7 +516,6 @@ fn who_shares_no_host_has_a_control_plane_of_its_own() {
         kind: Namespace
         kind: StorageClass
         kind: LimitRange
-        kind: NetworkPolicy
         kind: NetworkPolicy
         kind: NetworkPolicy
         kind: NetworkPolicy
@@ -444,186 +542,6 @@ fn who_shares_no_host_has_a_control_plane_of_its_own() {
             enabled: true
     "#]]
     .assert_eq(&render::vcluster_values(&plan(), &"red".parse().unwrap()).unwrap());
-}
-
-#[test]
-fn a_job_claims_its_gpus_by_name_node_by_node() {
-    check(
-        "job red/wide",
-        expect![[r#"
-        ---
-        apiVersion: resource.k8s.io/v1
-        kind: ResourceClaim
-        metadata:
-          name: wide.tray-1
-          namespace: red-t2
-          annotations:
-            bulkhead.dev/job: red/wide
-        spec:
-          devices:
-            requests:
-            - name: gpu-0
-              exactly:
-                deviceClassName: gpu.nvidia.com
-                selectors:
-                - cel:
-                    expression: device.attributes['gpu.nvidia.com'].pciBusID == '0008:01:00.0'
-        status:
-          allocation:
-            devices:
-              results:
-              - request: gpu-0
-                driver: gpu.nvidia.com
-                pool: tray-1
-                device: gpu-0
-            nodeSelector:
-              nodeSelectorTerms:
-              - matchFields:
-                - key: metadata.name
-                  operator: In
-                  values:
-                  - tray-1
-        ---
-        apiVersion: resource.k8s.io/v1
-        kind: ResourceClaim
-        metadata:
-          name: wide.tray-2
-          namespace: red-t2
-          annotations:
-            bulkhead.dev/job: red/wide
-        spec:
-          devices:
-            requests:
-            - name: gpu-0
-              exactly:
-                deviceClassName: gpu.nvidia.com
-                selectors:
-                - cel:
-                    expression: device.attributes['gpu.nvidia.com'].pciBusID == '0008:01:00.0'
-        status:
-          allocation:
-            devices:
-              results:
-              - request: gpu-0
-                driver: gpu.nvidia.com
-                pool: tray-2
-                device: gpu-0
-            nodeSelector:
-              nodeSelectorTerms:
-              - matchFields:
-                - key: metadata.name
-                  operator: In
-                  values:
-                  - tray-2
-    "#]],
-    );
-    check(
-        "job red/other",
-        expect![[r#"
-        ---
-        apiVersion: resource.k8s.io/v1
-        kind: ResourceClaim
-        metadata:
-          name: other.mi-1
-          namespace: red-t2
-          annotations:
-            bulkhead.dev/job: red/other
-        spec:
-          devices:
-            requests:
-            - name: gpu-0
-              exactly:
-                deviceClassName: gpu.amd.com
-                selectors:
-                - cel:
-                    expression: device.attributes['gpu.amd.com'].pciAddr == '0001:02:1f.7'
-        status:
-          allocation:
-            devices:
-              results:
-              - request: gpu-0
-                driver: gpu.amd.com
-                pool: mi-1
-                device: gpu-0-128
-            nodeSelector:
-              nodeSelectorTerms:
-              - matchFields:
-                - key: metadata.name
-                  operator: In
-                  values:
-                  - mi-1
-    "#]],
-    );
-}
-
-#[test]
-fn a_machine_in_kubernetes_has_its_gpus_by_claim() {
-    check(
-        "job acme/research/train",
-        expect![[r#"
-        ---
-        apiVersion: resource.k8s.io/v1
-        kind: ResourceClaim
-        metadata:
-          name: train.hgx-1
-          namespace: acme-research-t1
-          annotations:
-            bulkhead.dev/job: acme/research/train
-        spec:
-          devices:
-            requests:
-            - name: gpu-1
-              exactly:
-                deviceClassName: vfio.gpu.nvidia.com
-                selectors:
-                - cel:
-                    expression: device.attributes['gpu.nvidia.com'].pciBusID == '0000:86:00.0'
-        status:
-          allocation:
-            devices:
-              results:
-              - request: gpu-1
-                driver: gpu.nvidia.com
-                pool: hgx-1
-                device: gpu-vfio-1
-            nodeSelector:
-              nodeSelectorTerms:
-              - matchFields:
-                - key: metadata.name
-                  operator: In
-                  values:
-                  - hgx-1
-        ---
-        apiVersion: kubevirt.io/v1
-        kind: VirtualMachine
-        metadata:
-          name: train.hgx-1
-          namespace: acme-research-t1
-          annotations:
-            bulkhead.dev/job: acme/research/train
-        spec:
-          runStrategy: Manual
-          template:
-            spec:
-              nodeSelector:
-                kubernetes.io/hostname: hgx-1
-              resourceClaims:
-              - name: gpus-0
-                resourceClaimName: train.hgx-1
-              domain:
-                cpu:
-                  cores: 8
-                memory:
-                  guest: 64Gi
-                launchSecurity:
-                  snp: {}
-                devices:
-                  gpus:
-                  - name: gpu-1
-                    claimName: gpus-0
-                    requestName: gpu-1
-    "#]],
-    );
 }
 
 fn check(part: &str, expected: Expect) {

@@ -188,6 +188,13 @@ codes! {
     NoRole "no-role" Medium "bind the group to its role";
     Unbounded "unbounded" Medium "give containers bounds by default";
     Unrestricted "unrestricted" High "restrict the namespace's pods";
+    Unruled "unruled" High "send the plan again: it holds the rules for members of tenants";
+    Ungoverned "ungoverned" High "label the namespace with what its tenant's jobs run in";
+    Unmeshed "unmeshed" High "label the namespace so that its pods get the mesh's proxy";
+    WrongFence "wrong-fence" High "send the plan again: it says whose the node is";
+    WrongRole "wrong-role" High "take the binding away, or bind the role that is planned";
+    JobsMeet "jobs-meet" High "let the pods of each job reach each other, job by job";
+    ShutJob "shut-job" Medium "let the pods of the job reach each other";
     WideRole "wide-role" High "bind the role in one namespace";
 }
 

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use model::{Confidential, Evidence};
+use model::{Confidential, Evidence, Runtime};
 
-use super::{AttestReport, DeviceFile, Direction, Function, Hold, Peer, SlurmFact};
+use super::{
+    AttestReport, ClaimedGpu, DeviceFile, Direction, Function, Hold, Peer, SlurmFact,
+};
 
 /// What a claim says, in words.
 impl fmt::Display for Hold {
@@ -123,6 +125,12 @@ impl fmt::Display for Hold {
             Self::Lets { namespace, direction: Direction::Egress, peer } => {
                 write!(f, "pods of namespace {namespace} may reach {peer}")
             }
+            Self::LetsJob { namespace, job, direction: Direction::Ingress } => {
+                write!(f, "pods of {job} in namespace {namespace} may be reached by each other")
+            }
+            Self::LetsJob { namespace, job, direction: Direction::Egress } => {
+                write!(f, "pods of {job} in namespace {namespace} may reach each other")
+            }
             Self::StrictTls { namespace, strict: true } => {
                 write!(f, "pods of namespace {namespace} speak only mutual TLS")
             }
@@ -133,8 +141,8 @@ impl fmt::Display for Hold {
                 let callers = Listed(callers, "no namespace");
                 write!(f, "the mesh lets callers of {callers} into namespace {namespace}")
             }
-            Self::GpuQuota { namespace, gpus } => {
-                write!(f, "namespace {namespace} may use {gpus} GPUs")
+            Self::GpuQuota { namespace, of, gpus } => {
+                write!(f, "namespace {namespace} may use {gpus} of {of}")
             }
             Self::StorageQuota { namespace, class, bytes } => {
                 write!(f, "namespace {namespace} may store {bytes} bytes in class {class}")
@@ -148,6 +156,18 @@ impl fmt::Display for Hold {
             Self::Restricted { namespace, restricted: false } => {
                 write!(f, "pods that can reach the host may run in namespace {namespace}")
             }
+            Self::Governed { namespace, runtime: Runtime::Container } => {
+                write!(f, "namespace {namespace} is under the rules for containers")
+            }
+            Self::Governed { namespace, runtime: Runtime::Vm } => {
+                write!(f, "namespace {namespace} is under the rules for virtual machines")
+            }
+            Self::Meshed { namespace } => {
+                write!(f, "pods of namespace {namespace} get the mesh's proxy")
+            }
+            Self::Refuses { policy } => write!(f, "policy {policy} is as planned"),
+            Self::Enforced { policy } => write!(f, "policy {policy} holds where it is planned"),
+            Self::Allows { role } => write!(f, "role {role} is as planned"),
             Self::Role { namespace: Some(namespace), group, role } => {
                 write!(f, "members of {group} have role {role} in namespace {namespace}")
             }
@@ -155,19 +175,29 @@ impl fmt::Display for Hold {
                 write!(f, "members of {group} have role {role} everywhere")
             }
             Self::Volumes { class, tenant } => write!(f, "volumes of class {class} are {tenant}'s"),
-            Self::Claimed { namespace, job, node, minor } => {
+            Self::Claimed { namespace, job, node, gpu: ClaimedGpu::At(pci) } => {
+                write!(f, "{job} claims {pci} of {node} in namespace {namespace}")
+            }
+            Self::Claimed { namespace, job, node, gpu: ClaimedGpu::Minor(minor) } => {
                 let gpu = Minors::one(*minor);
-                write!(f, "{job} claims {gpu} of {node} in namespace {namespace}")
+                write!(f, "a claim of {job} was given {gpu} of {node} in namespace {namespace}")
             }
             Self::Published { node, minor, pci } => {
                 write!(f, "{node} publishes {pci} as {}", Minors::one(*minor))
+            }
+            Self::Admits { node, namespace } => {
+                write!(f, "{node} lets in pods of namespace {namespace}")
+            }
+            Self::Fenced { node, value } => {
+                write!(f, "{node} keeps off pods that do not bear its taint {value}")
             }
             Self::Label { node, key, value } => write!(f, "{node} has label {key}={value}"),
             Self::ControlPlane { tenant, namespace, kind } => {
                 write!(f, "{tenant} has a {kind} of its own in namespace {namespace}")
             }
-            Self::ClusterGuest { namespace, job, confidential } => {
-                write!(f, "{job} runs in a {} in namespace {namespace}", Machine(*confidential))
+            Self::ClusterGuest { namespace, job, node, confidential } => {
+                let machine = Machine(*confidential);
+                write!(f, "{job} runs in a {machine} on {node} in namespace {namespace}")
             }
         }
     }

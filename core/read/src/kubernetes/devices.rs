@@ -1,36 +1,14 @@
-//! Which GPUs exist, whose claims name them, and in which machines they are.
+//! Which GPUs exist, and what classes of them there are.
 
-use model::{Confidential, Name, PciAddress};
+use model::{Name, PciAddress};
 
-use super::{Meta, NO_NAMESPACE, NOT_OF_THE_KIND, Sheet, no_labels};
+use super::{Meta, NOT_OF_THE_KIND, Sheet, no_labels};
 use crate::Hold;
 use crate::yaml::Node;
 
-const NOT_A_GPU: &str = "a GPU is called gpu-3 or gpu-vfio-3 by NVIDIA's driver, and gpu-3-131 by \
+pub(super) const NOT_A_GPU: &str = "a GPU is called gpu-3 or gpu-vfio-3 by NVIDIA's driver, and gpu-3-131 by \
                          AMD's; slices are not judged yet";
-const NOT_A_DRIVER: &str = "nobody knows the devices of this driver";
-
-pub(super) fn node_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
-    match child.key() {
-        "spec" => sheet.ignore(child),
-        _ => sheet.unknown(child, NOT_OF_THE_KIND),
-    }
-}
-
-pub(super) fn node(
-    _: Node<'_, '_>,
-    metadata: Node<'_, '_>,
-    meta: &Meta<'_, '_>,
-    sheet: &mut Sheet<'_>,
-) {
-    let Ok(node) = meta.name.parse::<Name>() else {
-        return sheet.unknown(metadata, "this is no name of a node");
-    };
-    for label in meta.labels.into_iter().flat_map(Node::children) {
-        let (key, value) = (label.key().into(), label.value().unwrap_or_default().into());
-        sheet.claim(label, Hold::Label { node: node.clone(), key, value });
-    }
-}
+pub(super) const NOT_A_DRIVER: &str = "nobody knows the devices of this driver";
 
 pub(super) fn slice_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
     if child.key() != "spec" {
@@ -44,7 +22,9 @@ pub(super) fn slice_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut S
                 for entry in key.children() {
                     match entry.key() {
                         "name" => {}
-                        "generation" | "resourceSliceCount" => sheet.ignore(entry),
+                        "generation" | "resourceSliceCount" => {
+                            sheet.pass("ResourceSlice.spec.pool", entry);
+                        }
                         _ => sheet.unknown(entry, NOT_OF_THE_KIND),
                     }
                 }
@@ -77,8 +57,11 @@ fn publish(node: &Name, device: Node<'_, '_>, sheet: &mut Sheet<'_>) {
     for key in device.children() {
         match key.key() {
             "name" => name = Some(key),
-            "attributes" => pci = key.children().find_map(address),
-            "capacity" | "consumesCounters" => sheet.ignore(key),
+            "attributes" => {
+                pci = key.children().find_map(address);
+                kinds(key, sheet);
+            }
+            "capacity" | "consumesCounters" => sheet.report(key),
             _ => sheet.unknown(key, "nobody knows who may use such a device"),
         }
     }
@@ -89,6 +72,17 @@ fn publish(node: &Name, device: Node<'_, '_>, sheet: &mut Sheet<'_>) {
         }
         (_, None, _) => sheet.unknown(device, NOT_A_GPU),
         _ => sheet.unknown(device, "a GPU is published with its PCI address"),
+    }
+}
+
+/// What kind of device it is decides which class it is in.
+fn kinds(attributes: Node<'_, '_>, sheet: &mut Sheet<'_>) {
+    for attribute in attributes.children().filter(|attribute| address(*attribute).is_none()) {
+        if attribute.key() != "type" {
+            sheet.report(attribute);
+        } else if !matches!(attribute.text_of("string"), Some("gpu" | "vfio" | "amdgpu")) {
+            sheet.unknown(attribute, "a device is a whole GPU: gpu, vfio or amdgpu");
+        }
     }
 }
 
@@ -103,7 +97,7 @@ fn address(attribute: Node<'_, '_>) -> Option<PciAddress> {
 }
 
 /// The number of a whole GPU's device file, from what its driver calls it.
-fn minor(device: &str) -> Option<u16> {
+pub(super) fn minor(device: &str) -> Option<u16> {
     const FIRST_RENDER_NODE: u16 = 128;
     let number = device.strip_prefix("gpu-")?;
     let number = number.strip_prefix("vfio-").unwrap_or(number);
@@ -152,195 +146,4 @@ pub(super) fn class_section(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mu
             _ => sheet.unknown(key, NOT_OF_THE_KIND),
         }
     }
-}
-
-pub(super) fn claim_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
-    match child.key() {
-        "spec" => {
-            for key in child.children() {
-                match key.key() {
-                    "devices" => asked(key, sheet),
-                    _ => sheet.unknown(key, NOT_OF_THE_KIND),
-                }
-            }
-        }
-        "status" => {
-            for key in child.children() {
-                match key.key() {
-                    "allocation" => {}
-                    "conditions" | "devices" | "reservedFor" => sheet.ignore(key),
-                    _ => sheet.unknown(key, NOT_OF_THE_KIND),
-                }
-            }
-        }
-        _ => sheet.unknown(child, NOT_OF_THE_KIND),
-    }
-}
-
-/// What is asked for is not what was given; but nothing may be asked for that gives more than the
-/// allocation says.
-fn asked(devices: Node<'_, '_>, sheet: &mut Sheet<'_>) {
-    const ONE: &str = "a request is for one device, exactly";
-    for key in devices.children() {
-        if key.key() != "requests" {
-            sheet.unknown(key, NOT_OF_THE_KIND);
-            continue;
-        }
-        for entry in key.children().flat_map(Node::children) {
-            match entry.key() {
-                "name" => {}
-                "exactly" => {
-                    for term in entry.children() {
-                        match term.key() {
-                            "deviceClassName" | "selectors" => {}
-                            "allocationMode" => sheet.must_be(term, &["ExactCount"], ONE),
-                            "count" => sheet.must_be(term, &["1"], ONE),
-                            "adminAccess" => {
-                                sheet.unknown(term, "this opens devices that others hold");
-                            }
-                            _ => sheet.unknown(term, NOT_OF_THE_KIND),
-                        }
-                    }
-                }
-                _ => sheet.unknown(entry, ONE),
-            }
-        }
-    }
-}
-
-pub(super) fn claim(
-    root: Node<'_, '_>,
-    metadata: Node<'_, '_>,
-    meta: &Meta<'_, '_>,
-    sheet: &mut Sheet<'_>,
-) {
-    no_labels(meta, sheet);
-    let Some(namespace) = &meta.namespace else { return sheet.unknown(metadata, NO_NAMESPACE) };
-    let Some((_, job)) = &meta.job else {
-        return sheet.unknown(metadata, "a claim must say whose job it is for");
-    };
-    let status = root.get("status");
-    let Some(allocation) = status.and_then(|status| status.get("allocation")) else { return };
-    for key in allocation.children() {
-        match key.key() {
-            "allocationTimestamp" | "nodeSelector" => sheet.ignore(key),
-            "devices" => {}
-            _ => sheet.unknown(key, NOT_OF_THE_KIND),
-        }
-    }
-    for key in allocation.get("devices").into_iter().flat_map(Node::children) {
-        if key.key() != "results" {
-            sheet.unknown(key, NOT_OF_THE_KIND);
-            continue;
-        }
-        for result in key.children() {
-            let Some((at, node, minor)) = given(result, sheet) else { continue };
-            let (namespace, job) = (namespace.clone(), job.clone());
-            sheet.claim(at, Hold::Claimed { namespace, job, node, minor });
-        }
-    }
-}
-
-/// The line, the node and the GPU of one result of an allocation.
-fn given<'d, 'a>(result: Node<'d, 'a>, sheet: &mut Sheet<'_>) -> Option<(Node<'d, 'a>, Name, u16)> {
-    for key in result.children() {
-        match key.key() {
-            "device" | "pool" | "request" => {}
-            "driver" => sheet.must_be(key, &["gpu.nvidia.com", "gpu.amd.com"], NOT_A_DRIVER),
-            _ => sheet.unknown(key, NOT_OF_THE_KIND),
-        }
-    }
-    let device = result.get("device").filter(|_| result.get("driver").is_some());
-    let minor = device.and_then(Node::value).and_then(minor);
-    let node = result.text_of("pool").and_then(|pool| pool.parse().ok());
-    let (Some(device), Some(minor), Some(node)) = (device, minor, node) else {
-        sheet.unknown(result, NOT_A_GPU);
-        return None;
-    };
-    Some((device, node, minor))
-}
-
-pub(super) fn machine_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
-    const HOST: &str = "nobody knows what of the host or of others this gives to the machine";
-    if child.key() != "spec" {
-        return sheet.unknown(child, NOT_OF_THE_KIND);
-    }
-    for key in child.children() {
-        match key.key() {
-            "runStrategy" | "running" => sheet.ignore(key),
-            "template" => {}
-            _ => sheet.unknown(key, NOT_OF_THE_KIND),
-        }
-    }
-    for key in child.get("template").into_iter().flat_map(Node::children) {
-        match key.key() {
-            "metadata" => sheet.ignore(key),
-            "spec" => {}
-            _ => sheet.unknown(key, NOT_OF_THE_KIND),
-        }
-    }
-    let Some(spec) = child.get("template").and_then(|template| template.get("spec")) else {
-        return;
-    };
-    for key in spec.children() {
-        match key.key() {
-            "architecture"
-            | "evictionStrategy"
-            | "nodeSelector"
-            | "resourceClaims"
-            | "terminationGracePeriodSeconds" => sheet.ignore(key),
-            "domain" => {}
-            _ => sheet.unknown(key, HOST),
-        }
-    }
-    for key in spec.get("domain").into_iter().flat_map(Node::children) {
-        match key.key() {
-            "cpu" | "firmware" | "machine" | "memory" | "resources" => sheet.ignore(key),
-            "launchSecurity" => {}
-            "devices" => {
-                for device in key.children() {
-                    match device.key() {
-                        "gpus" => device.children().for_each(|gpu| by_claim(gpu, sheet)),
-                        _ => sheet.unknown(device, HOST),
-                    }
-                }
-            }
-            _ => sheet.unknown(key, HOST),
-        }
-    }
-}
-
-/// The claim says which GPU it is.
-fn by_claim(gpu: Node<'_, '_>, sheet: &mut Sheet<'_>) {
-    for key in gpu.children() {
-        match key.key() {
-            "claimName" | "name" | "requestName" => {}
-            _ => sheet.unknown(key, "a GPU comes to a machine by a claim, which names it"),
-        }
-    }
-}
-
-pub(super) fn machine(
-    root: Node<'_, '_>,
-    metadata: Node<'_, '_>,
-    meta: &Meta<'_, '_>,
-    sheet: &mut Sheet<'_>,
-) {
-    no_labels(meta, sheet);
-    let (Some(namespace), Some((note, job))) = (&meta.namespace, &meta.job) else {
-        return sheet.unknown(metadata, "a machine says its namespace and whose job it is");
-    };
-    let template = root.get("spec").and_then(|spec| spec.get("template"));
-    let domain = template.and_then(|template| template.get("spec")?.get("domain"));
-    let mut confidential = None;
-    let security = domain.and_then(|domain| domain.get("launchSecurity"));
-    for way in security.into_iter().flat_map(Node::children) {
-        match way.key() {
-            "snp" => confidential = Some(Confidential::SevSnp),
-            "tdx" => confidential = Some(Confidential::Tdx),
-            _ => sheet.unknown(way, "what keeps the host out is snp or tdx"),
-        }
-    }
-    let (namespace, job) = (namespace.clone(), job.clone());
-    sheet.claim(*note, Hold::ClusterGuest { namespace, job, confidential });
 }

@@ -61,13 +61,9 @@ fn rule_keys(rule: Node<'_, '_>, sheet: &mut Sheet<'_>) {
     if sources.peek().is_none() {
         sheet.unknown(rule, ANYBODY);
     }
-    // What a rule asks for besides the caller only narrows it.
-    for key in rule.children() {
-        match key.key() {
-            "from" => {}
-            "to" | "when" => sheet.ignore(key),
-            _ => sheet.unknown(key, NOT_OF_THE_KIND),
-        }
+    // What a rule asks for besides the caller cuts others off that are planned.
+    for key in rule.children().filter(|key| key.key() != "from") {
+        sheet.unknown(key, NOT_OF_THE_KIND);
     }
     for item in sources {
         for source in item.children() {

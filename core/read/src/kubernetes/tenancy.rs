@@ -1,11 +1,11 @@
 //! Whose a namespace is, what it may use, and who may act in it.
 
-use model::Name;
+use model::admission::{RUNTIME_LABEL, runtime_word};
+use model::{Name, Runtime};
 use smol_str::SmolStr;
 
-use super::{Meta, NO_NAMESPACE, NOT_OF_THE_KIND, Sheet, no_labels};
+use super::{Meta, NOT_OF_THE_KIND, Sheet, no_labels, node};
 use crate::Hold;
-use crate::values::Why;
 use crate::yaml::Node;
 
 pub(super) fn namespace_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
@@ -13,7 +13,7 @@ pub(super) fn namespace_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &m
         "spec" => {
             for key in child.children() {
                 match key.key() {
-                    "finalizers" => sheet.ignore(key),
+                    "finalizers" => sheet.pass("Namespace.spec", key),
                     _ => sheet.unknown(key, NOT_OF_THE_KIND),
                 }
             }
@@ -37,21 +37,31 @@ pub(super) fn namespace(
     };
     let tenant = tenant.clone();
     sheet.claim(*note, Hold::Namespace { namespace: namespace.clone(), tenant });
-    let mut enforced = None;
+    let (mut enforced, space) = (None, || namespace.clone());
     for label in meta.labels.into_iter().flat_map(Node::children) {
         match (label.key(), label.value().unwrap_or_default()) {
             ("kubernetes.io/metadata.name", name) if name == meta.name => {}
-            ("istio-injection", "enabled") => {}
+            ("istio-injection", "enabled") => {
+                sheet.claim(label, Hold::Meshed { namespace: space() });
+            }
+            (RUNTIME_LABEL, word) => {
+                let all = [Runtime::Container, Runtime::Vm];
+                match all.into_iter().find(|runtime| runtime_word(*runtime) == word) {
+                    Some(runtime) => {
+                        sheet.claim(label, Hold::Governed { namespace: space(), runtime });
+                    }
+                    None => sheet.unknown(label, "there are rules for container and vm"),
+                }
+            }
             ("istio-injection", _) => {
                 sheet.unknown(label, "without its proxies the mesh keeps nobody out");
             }
             ("pod-security.kubernetes.io/enforce", level) => {
                 enforced = Some((label, matches!(level, "restricted" | "baseline")));
             }
-            (
-                "pod-security.kubernetes.io/audit" | "pod-security.kubernetes.io/warn",
-                "privileged" | "baseline" | "restricted",
-            ) => sheet.ignore(label),
+            ("pod-security.kubernetes.io/audit" | "pod-security.kubernetes.io/warn", _) => {
+                sheet.pass("Namespace.metadata.labels", label);
+            }
             _ => sheet.unknown(label, "nobody knows whom this label selects"),
         }
     }
@@ -59,118 +69,13 @@ pub(super) fn namespace(
     sheet.claim(at, Hold::Restricted { namespace, restricted });
 }
 
-pub(super) fn quota(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
-    let Some(namespace) = &meta.namespace else { return sheet.unknown(child, NO_NAMESPACE) };
-    if child.key() != "spec" {
-        return sheet.unknown(child, NOT_OF_THE_KIND);
-    }
-    no_labels(meta, sheet);
-    let mut gpus: Option<(Node<'_, '_>, u32)> = None;
-    for key in child.children() {
-        if key.key() != "hard" {
-            sheet.unknown(key, "a quota for some objects only is no quota");
-            continue;
-        }
-        for limit in key.children() {
-            match Limit::of(limit) {
-                Ok(Limit::Gpus(count)) => {
-                    let (at, before) = gpus.unwrap_or((limit, 0));
-                    gpus = Some((at, before.saturating_add(count)));
-                }
-                Ok(Limit::Storage(class, bytes)) => {
-                    let namespace = namespace.clone();
-                    sheet.claim(limit, Hold::StorageQuota { namespace, class, bytes });
-                }
-                Ok(Limit::Other) => sheet.ignore(limit),
-                Err(why) => sheet.unknown(limit, why),
-            }
-        }
-    }
-    if let Some((at, gpus)) = gpus {
-        sheet.claim(at, Hold::GpuQuota { namespace: namespace.clone(), gpus });
-    }
-}
-
-enum Limit {
-    Gpus(u32),
-    Storage(SmolStr, u64),
-    Other,
-}
-
-impl Limit {
-    fn of(limit: Node<'_, '_>) -> Result<Self, Why> {
-        let value = limit.value().unwrap_or_default();
-        let count = || value.parse().map_err(|_| "a number of GPUs is a whole number");
-        let key = limit.key();
-        if let "requests.nvidia.com/gpu" | "requests.amd.com/gpu" = key {
-            return count().map(Self::Gpus);
-        }
-        if let Some(class) = key.strip_suffix(".deviceclass.resource.k8s.io/devices") {
-            return match class {
-                "gpu.nvidia.com" | "vfio.gpu.nvidia.com" | "gpu.amd.com" => count().map(Self::Gpus),
-                _ => Err("nobody knows what devices this class has"),
-            };
-        }
-        if let Some(class) = key.strip_suffix(".storageclass.storage.k8s.io/requests.storage") {
-            let bytes = bytes(value).ok_or("a size is a whole number with a unit, such as 8Ti")?;
-            return Ok(Self::Storage(class.into(), bytes));
-        }
-        match key {
-            "cpu"
-            | "limits.cpu"
-            | "limits.memory"
-            | "memory"
-            | "persistentvolumeclaims"
-            | "pods"
-            | "requests.cpu"
-            | "requests.memory"
-            | "requests.storage" => Ok(Self::Other),
-            _ => Err("nobody knows what this limits"),
-        }
-    }
-}
-
-/// A size as the API writes it.
-fn bytes(text: &str) -> Option<u64> {
-    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let unit: u64 = match &text[end..] {
-        "" => 1,
-        "k" => 1_000,
-        "M" => 1_000_000,
-        "G" => 1_000_000_000,
-        "T" => 1_000_000_000_000,
-        "P" => 1_000_000_000_000_000,
-        "Ki" => 1 << 10,
-        "Mi" => 1 << 20,
-        "Gi" => 1 << 30,
-        "Ti" => 1 << 40,
-        "Pi" => 1 << 50,
-        _ => return None,
-    };
-    text[..end].parse::<u64>().ok()?.checked_mul(unit)
-}
-
-pub(super) fn limits(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
-    let Some(namespace) = &meta.namespace else { return sheet.unknown(child, NO_NAMESPACE) };
-    let Some(limits) = child.get("limits").filter(|_| child.key() == "spec") else {
-        return sheet.unknown(child, NOT_OF_THE_KIND);
-    };
-    no_labels(meta, sheet);
-    for other in child.children().filter(|key| key.key() != "limits") {
-        sheet.unknown(other, NOT_OF_THE_KIND);
-    }
-    for item in limits.children() {
-        for key in item.children() {
-            match key.key() {
-                "type" | "default" => {}
-                "defaultRequest" | "max" | "min" | "maxLimitRequestRatio" => sheet.ignore(key),
-                _ => sheet.unknown(key, NOT_OF_THE_KIND),
-            }
-        }
-        let default = item.get("default");
-        let has = |what| default.is_some_and(|default| default.get(what).is_some());
-        if item.text_of("type") == Some("Container") && has("cpu") && has("memory") {
-            sheet.claim(item, Hold::Bounded { namespace: namespace.clone() });
+/// A namespace that goes takes what keeps others out of it away first.
+pub(super) fn phase(status: Node<'_, '_>, sheet: &mut Sheet<'_>) {
+    for key in status.children() {
+        match (key.key(), key.value()) {
+            ("phase", Some("Active")) => sheet.report(key),
+            ("phase", _) => sheet.unknown(key, "a namespace that is deleted keeps nobody out"),
+            _ => sheet.report(key),
         }
     }
 }
@@ -178,7 +83,7 @@ pub(super) fn limits(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet
 pub(super) fn class_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
     match child.key() {
         "allowVolumeExpansion" | "provisioner" | "reclaimPolicy" | "volumeBindingMode" => {
-            sheet.ignore(child);
+            sheet.pass("StorageClass", child);
         }
         _ => sheet.unknown(child, "nobody knows whose storage this leads to"),
     }
@@ -197,49 +102,6 @@ pub(super) fn class(
             sheet.claim(*note, Hold::Volumes { class, tenant });
         }
         None => sheet.unknown(metadata, "a class of volumes must say whose it is"),
-    }
-}
-
-/// What a member of a tenant may work with. Whoever may also change policies, quotas, roles or
-/// claims has no fence that holds.
-const WORK: &[&str] = &[
-    "configmaps",
-    "cronjobs",
-    "deployments",
-    "events",
-    "jobs",
-    "persistentvolumeclaims",
-    "pods",
-    "pods/attach",
-    "pods/exec",
-    "pods/log",
-    "pods/portforward",
-    "replicasets",
-    "secrets",
-    "services",
-    "statefulsets",
-];
-
-pub(super) fn role_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
-    if child.key() != "rules" {
-        return sheet.unknown(child, "nobody knows what this adds to the role");
-    }
-    for rule in child.children() {
-        for key in rule.children() {
-            let values = key.children();
-            match key.key() {
-                "apiGroups" => values
-                    .filter(|group| !matches!(group.value(), Some("" | "apps" | "batch")))
-                    .for_each(|group| sheet.unknown(group, "members have no work in this group")),
-                "resources" => values
-                    .filter(|what| !what.value().is_some_and(|what| WORK.contains(&what)))
-                    .for_each(|what| sheet.unknown(what, "members may not touch this")),
-                "verbs" => values
-                    .filter(|verb| matches!(verb.value(), None | Some("*")))
-                    .for_each(|verb| sheet.unknown(verb, "a role names what it allows")),
-                _ => sheet.unknown(key, NOT_OF_THE_KIND),
-            }
-        }
     }
 }
 
@@ -283,33 +145,62 @@ fn role(reference: Node<'_, '_>, sheet: &mut Sheet<'_>) -> Option<SmolStr> {
     for key in reference.children() {
         match key.key() {
             "apiGroup" | "name" => {}
-            "kind" => sheet.must_be(key, &["ClusterRole", "Role"], NOT_OF_THE_KIND),
+            "kind" => sheet.must_be(
+                key,
+                &["ClusterRole"],
+                "whoever may write roles in a namespace would say what this one allows",
+            ),
             _ => sheet.unknown(key, NOT_OF_THE_KIND),
         }
     }
     reference.text_of("name").map(SmolStr::from)
 }
 
-pub(super) fn plane_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
+pub(super) fn plane_section(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
+    const SPEC: &str = "TenantControlPlane.spec";
     if child.key() != "spec" {
         return sheet.unknown(child, NOT_OF_THE_KIND);
     }
+    let own = meta.namespace.as_ref().map_or("", Name::as_str);
     for key in child.children() {
-        match key.key() {
-            "addons" | "controlPlane" | "dataStore" | "dataStoreSchema" | "dataStoreUsername"
-            | "kubernetes" | "networkProfile" => sheet.ignore(key),
-            _ => sheet.unknown(key, NOT_OF_THE_KIND),
+        if key.key() != "controlPlane" {
+            sheet.pass(SPEC, key);
+            continue;
+        }
+        for part in key.children() {
+            if part.key() != "deployment" {
+                sheet.pass("TenantControlPlane.spec.controlPlane", part);
+                continue;
+            }
+            for entry in part.children() {
+                match entry.key() {
+                    "nodeSelector" => entry.children().for_each(|label| {
+                        if !node::is_home(label, own) {
+                            sheet.unknown(label, node::NOT_HOME);
+                        }
+                    }),
+                    "tolerations" => {
+                        entry.children().for_each(|one| node::bears(one, own, sheet));
+                    }
+                    _ => sheet.pass("TenantControlPlane.spec.controlPlane.deployment", entry),
+                }
+            }
         }
     }
 }
 
 pub(super) fn plane(
-    _: Node<'_, '_>,
+    root: Node<'_, '_>,
     metadata: Node<'_, '_>,
     meta: &Meta<'_, '_>,
     sheet: &mut Sheet<'_>,
 ) {
     no_labels(meta, sheet);
+    let spec = root.get("spec").and_then(|spec| spec.get("controlPlane"));
+    let nodes = spec.and_then(|spec| spec.get("deployment")?.get("nodeSelector"));
+    if nodes.is_none_or(|nodes| nodes.children().next().is_none()) {
+        sheet.unknown(metadata, node::NOT_HOME);
+    }
     match (&meta.namespace, &meta.tenant) {
         (Some(namespace), Some((note, tenant))) => {
             let (tenant, namespace) = (tenant.clone(), namespace.clone());

@@ -1,18 +1,16 @@
-//! What does not depend on tenants: classes of devices, the role of members, where nodes stand and
-//! which GPUs their driver publishes.
+//! What does not depend on tenants: classes of devices, what members may do, what is refused in
+//! their namespaces, and which GPUs the drivers of nodes publish.
 
 use model::{Fleet, Node, NodeModel, Runtime};
 
-use super::{Device, Driver, Text};
+use super::{Device, Driver, Text, guards};
 use crate::say::say;
 
 pub(super) fn write(fleet: &Fleet, out: &mut String) {
     classes(fleet, out);
-    role(out);
+    guards::write(out);
     for node in &fleet.nodes {
-        let model = &fleet.node_models[node.model.index()];
-        labels(fleet, node, out);
-        slice(node, model, out);
+        slice(node, &fleet.node_models[node.model.index()], out);
     }
 }
 
@@ -33,43 +31,6 @@ fn class(name: &str, driver: Driver, kind: &str, out: &mut String) {
     say!(out, "  name: ", name, "\nspec:\n  selectors:\n  - cel:\n      expression: ");
     say!(out, "device.driver == '", driver, "' && device.attributes['", driver, "'].type == '");
     say!(out, kind, "'\n");
-}
-
-/// What members of a tenant may do in their namespace. Kubernetes' own `edit` would let them change
-/// the policies that keep others out.
-fn role(out: &mut String) {
-    say!(out, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n");
-    say!(out, "  name: tenant-member\nrules:\n");
-    let rules = [
-        ("\"\"", &["configmaps", "persistentvolumeclaims", "pods", "secrets", "services"][..]),
-        ("apps", &["deployments", "statefulsets"]),
-        ("batch", &["jobs"]),
-    ];
-    for (group, resources) in rules {
-        say!(out, "- apiGroups:\n  - ", group, "\n  resources:\n");
-        resources.iter().for_each(|resource| say!(out, "  - ", *resource, "\n"));
-        say!(out, "  verbs:\n");
-        for verb in ["create", "delete", "get", "list", "patch", "update", "watch"] {
-            say!(out, "  - ", verb, "\n");
-        }
-    }
-    say!(out, "- apiGroups:\n  - \"\"\n  resources:\n  - pods/log\n  verbs:\n  - get\n");
-}
-
-fn labels(fleet: &Fleet, node: &Node, out: &mut String) {
-    let keys = &fleet.layers.labels;
-    let name = Text(node.name.as_str());
-    say!(out, "---\napiVersion: v1\nkind: Node\nmetadata:\n  name: ", name, "\n  labels:\n");
-    say!(out, "    ", keys.pod.as_str(), ": ");
-    say!(out, Text(fleet.pods[node.pod.index()].name.as_str()), "\n");
-    // The leaf of the first interface, as in Slurm's tree.
-    if let Some(uplink) = node.uplinks.first() {
-        let leaf = &fleet.switches[uplink.leaf.index()].name;
-        say!(out, "    ", keys.leaf.as_str(), ": ", Text(leaf.as_str()), "\n");
-    }
-    say!(out, "    ", keys.rack.as_str(), ": ", Text(node.rack.as_str()), "\n");
-    let domain = Text(node.nvlink_domain.as_str());
-    say!(out, "    ", keys.nvlink_domain.as_str(), ": ", domain, "\n");
 }
 
 /// A node has 64 GPUs at most, so its devices are one slice: it may hold 128.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use model::{API_GROUP, STORAGE_BYTES_PER_GPU, TenantName};
+use model::admission::{RUNTIME_LABEL, TENANT_LABEL, TENANT_LABEL_VALUE, role_of, runtime_word};
+use model::{API_GROUP, Runtime, STORAGE_BYTES_PER_GPU, TenantName};
 use plan::{Plan, TenantNet};
 
-use super::{Driver, Namespace, Text};
+use super::{Bears, CLASSES, Driver, Namespace, Text};
 use crate::cluster::{has_hosts_of_its_own, jobs_of};
 use crate::node;
 use crate::say::say;
@@ -25,14 +26,15 @@ pub(super) fn write(name: &TenantName, net: &TenantNet, out: &mut String) {
     tenant.calico(out);
     tenant.mesh(out);
     tenant.members(out);
-    if has_hosts_of_its_own(net.trust.grade) {
+    if has_hosts_of_its_own(net.trust.grade) && net.trust.runtime == Runtime::Container {
         tenant.control_plane(out);
     }
 }
 
 /// How much all jobs of a tenant may use together: what they have.
 pub(super) fn write_quota(plan: &Plan, name: &TenantName, net: &TenantNet, out: &mut String) {
-    let mut gpus: BTreeMap<&str, u64> = BTreeMap::new();
+    // What is not named is without bounds.
+    let mut gpus: BTreeMap<&str, u64> = CLASSES.into_iter().map(|class| (class, 0)).collect();
     for (at, share) in jobs_of(plan, name).flat_map(|(name, job)| plan.shares(name, job)) {
         let class = Driver::of(node::model(plan, at)).class(net.trust.runtime);
         *gpus.entry(class).or_default() += u64::from(share.gpus.count_ones());
@@ -75,7 +77,15 @@ impl Tenant<'_> {
     fn namespace(&self, out: &mut String) {
         say!(out, "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: ", self.space, "\n");
         self.annotation(out);
-        say!(out, "  labels:\n    istio-injection: enabled\n");
+        say!(
+            out,
+            "  labels:\n    ",
+            RUNTIME_LABEL,
+            ": ",
+            runtime_word(self.net.trust.runtime),
+            "\n"
+        );
+        say!(out, "    istio-injection: enabled\n");
         say!(out, "    pod-security.kubernetes.io/enforce: restricted\n");
     }
 
@@ -110,10 +120,6 @@ impl Tenant<'_> {
         const VERSION: &str = "networking.k8s.io/v1";
         self.object(VERSION, "NetworkPolicy", "default-deny", out);
         say!(out, "spec:\n  podSelector: {}\n  policyTypes:\n  - Ingress\n  - Egress\n");
-        self.object(VERSION, "NetworkPolicy", "same-namespace", out);
-        say!(out, "spec:\n  podSelector: {}\n  policyTypes:\n  - Ingress\n  - Egress\n");
-        say!(out, "  ingress:\n  - from:\n    - podSelector: {}\n");
-        say!(out, "  egress:\n  - to:\n    - podSelector: {}\n");
         self.object(VERSION, "NetworkPolicy", "resolver", out);
         say!(out, "spec:\n  podSelector: {}\n  policyTypes:\n  - Egress\n  egress:\n  - to:\n");
         say!(out, "    - namespaceSelector:\n        matchLabels:\n");
@@ -123,20 +129,20 @@ impl Tenant<'_> {
         say!(out, "    - protocol: TCP\n      port: 53\n");
     }
 
-    /// The same in Calico's words, which hold also where a later policy of the namespace opens.
+    /// The same in Calico's words, which hold also where a later policy of the namespace opens:
+    /// what neither a job's own policy nor this one lets pass is denied here, and nobody else is
+    /// asked.
     fn calico(&self, out: &mut String) {
         let system = "kube-system";
         self.object("projectcalico.org/v3", "NetworkPolicy", "isolation", out);
         say!(out, "spec:\n  order: 100\n  selector: all()\n  types:\n  - Ingress\n  - Egress\n");
-        say!(out, "  ingress:\n  - action: Allow\n    source:\n      namespaceSelector: ");
-        say!(out, "kubernetes.io/metadata.name == '", self.space, "'\n");
-        say!(out, "  egress:\n  - action: Allow\n    destination:\n      namespaceSelector: ");
-        say!(out, "kubernetes.io/metadata.name == '", self.space, "'\n");
+        say!(out, "  ingress:\n  - action: Deny\n  egress:\n");
         for protocol in ["UDP", "TCP"] {
             say!(out, "  - action: Allow\n    protocol: ", protocol, "\n    destination:\n");
             say!(out, "      namespaceSelector: kubernetes.io/metadata.name == '", system, "'\n");
             say!(out, "      selector: k8s-app == 'kube-dns'\n      ports:\n      - 53\n");
         }
+        say!(out, "  - action: Deny\n");
     }
 
     fn mesh(&self, out: &mut String) {
@@ -154,7 +160,7 @@ impl Tenant<'_> {
         }
         self.object("rbac.authorization.k8s.io/v1", "RoleBinding", "members", out);
         say!(out, "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: ClusterRole\n");
-        say!(out, "  name: tenant-member\nsubjects:\n");
+        say!(out, "  name: ", role_of(self.net.trust.runtime).name, "\nsubjects:\n");
         for group in &self.net.trust.groups {
             say!(out, "- apiGroup: rbac.authorization.k8s.io\n  kind: Group\n  name: ");
             say!(out, Text(group), "\n");
@@ -166,7 +172,10 @@ impl Tenant<'_> {
         self.object("kamaji.clastix.io/v1alpha1", "TenantControlPlane", "control-plane", out);
         self.annotation(out);
         say!(out, "spec:\n  dataStore: default\n  controlPlane:\n    deployment:\n");
-        say!(out, "      replicas: 2\n    service:\n      serviceType: ClusterIP\n");
+        let bears = Bears { indent: "      ", name: self.name, net: self.net };
+        say!(out, "      nodeSelector:\n        ", TENANT_LABEL, self.space, ": ");
+        say!(out, TENANT_LABEL_VALUE, "\n      replicas: 2\n", bears);
+        say!(out, "    service:\n      serviceType: ClusterIP\n");
         say!(out, "  kubernetes:\n    version: ", CONTROL_PLANE, "\n    kubelet:\n");
         say!(out, "      cgroupfs: systemd\n  networkProfile:\n    port: 6443\n");
         say!(out, "  addons:\n    coreDNS: {}\n");

@@ -64,6 +64,7 @@ pub(crate) fn text(name: &str, dialect: Dialect, part: &str) -> String {
         Some(("tenant", name)) => Part::Tenant(name.parse().unwrap()),
         Some(("holdings", name)) => Part::Holdings(name.parse().unwrap()),
         Some(("job", name)) => Part::Job(name.parse().unwrap()),
+        Some(("node", number)) => Part::Node(model::NodeId(number.parse().unwrap())),
         _ => Part::Head,
     };
     render::part(&plan, device(&plan, name), dialect, &part).unwrap()

@@ -1,7 +1,7 @@
 //! What each job was given on a node: nothing that is another's, and the same by every layer.
 
 use model::{Dialect, JobName, Runtime};
-use read::{DeviceFile, Function};
+use read::{ClaimedGpu, DeviceFile, Function};
 use smallvec::SmallVec;
 
 use super::finding::bits;
@@ -98,8 +98,8 @@ impl Verifier {
             all.push(given(Dialect::Slurm, false, sets));
         }
         if self.layers.managers.kubernetes.is_some() {
-            let minors = view.claimed.iter().filter(|line| line.0 == who);
-            let sets = minors.map(|(_, minor, at)| (by_minor(view, *minor), *at));
+            let gpus = view.claimed.iter().filter(|line| line.0 == who);
+            let sets = gpus.map(|(_, gpu, at)| (by_claim(view, *gpu), *at));
             all.push(given(Dialect::Kubernetes, true, sets));
         }
         all
@@ -419,8 +419,8 @@ fn lines_for(view: &NodeView<'_>, who: Who, told: &Told, atom: &Atom) -> Vec<At>
         }
         Dialect::Kubernetes => {
             let lines = view.claimed.iter().filter(|line| own(&line.0));
-            let gpu = |minor| view.model.pci.gpu_of_minor(minor).map(Function::Gpu);
-            lines.filter(|(_, minor, _)| is_it(gpu(*minor))).map(|line| line.2).collect()
+            let gpu = |gpu| bits(by_claim(view, gpu)).next().map(Function::Gpu);
+            lines.filter(|(_, asked, _)| is_it(gpu(*asked))).map(|line| line.2).collect()
         }
         _ => told.gpus.as_ref().map_or_else(Vec::new, |gpus| gpus.ats.to_vec()),
     };
@@ -497,6 +497,13 @@ fn by_minor(view: &NodeView<'_>, minor: u16) -> u64 {
     view.model.pci.gpu_of_minor(minor).map_or(0, bit)
 }
 
+fn by_claim(view: &NodeView<'_>, gpu: ClaimedGpu) -> u64 {
+    match gpu {
+        ClaimedGpu::At(pci) => view.model.pci.gpu_at(pci).map_or(0, bit),
+        ClaimedGpu::Minor(minor) => by_minor(view, minor),
+    }
+}
+
 fn by_minors(view: &NodeView<'_>, minors: u64) -> u64 {
     bits(minors).fold(0, |gpus, minor| gpus | by_minor(view, minor))
 }
@@ -541,6 +548,7 @@ impl NodeView<'_> {
         let has = self.guest_has.iter().find(|line| own(&line.0)).map(|line| line.2);
         let slurm = self.allocated.iter().find(|line| own(&line.0)).map(|line| line.2);
         let claimed = self.claimed.iter().find(|line| own(&line.0)).map(|line| line.2);
+        let started = self.started.iter().find(|line| own(&line.0)).map(|line| line.1);
         let pasts = self.pasts.iter().find(|line| own(&line.0)).map(|line| line.2);
         let reports = self.reports.iter().find(|line| own(&line.who)).map(|line| line.at);
         let lines = [
@@ -548,7 +556,7 @@ impl NodeView<'_> {
             (Dialect::Devices, devices),
             (Dialect::Vm, guest.or(has)),
             (Dialect::Slurm, slurm),
-            (Dialect::Kubernetes, claimed),
+            (Dialect::Kubernetes, claimed.or(started)),
             (Dialect::Scrub, pasts),
             (Dialect::Attest, reports),
         ];

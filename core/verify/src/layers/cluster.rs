@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::admission::{GUARDS, MEMBER_ROLES};
 use model::{DeviceId, Dialect, Name, Node, NodeId, Runtime, Share, TenantName, Uplink};
-use read::Hold;
+use read::{Direction, Hold};
+use smol_str::SmolStr;
 
 use super::found::Findings;
 use super::lines::tenant_of;
@@ -34,7 +36,10 @@ impl Verifier {
                     hung.extend(nodes.iter().map(|node| (place.as_str(), node)));
                     self.judge_together(device, place, nodes, at, found);
                 }
-                Hold::Linked { node, .. }
+                Hold::Admits { node, .. }
+                | Hold::Fenced { node, .. }
+                | Hold::ClusterGuest { node, .. }
+                | Hold::Linked { node, .. }
                 | Hold::Schedulable { node, .. }
                 | Hold::Allocated { node, .. }
                 | Hold::Published { node, .. }
@@ -60,6 +65,34 @@ impl Verifier {
             }
             self.judge_hung(device, &hung, found);
             self.judge_unsaid(device, &said, found);
+        }
+        if self.layers.managers.kubernetes == Some(device)
+            && self.is_heard(device, Dialect::Kubernetes)
+        {
+            self.judge_guards(device, found);
+        }
+    }
+
+    /// Everything that refuses what members of tenants must not do is there, and so are the roles
+    /// by which they do the rest.
+    fn judge_guards(&self, device: DeviceId, found: &mut Findings<'_>) {
+        let spot = Spot::Cluster(device);
+        let has = |wanted: &Hold| self.lines(&spot).any(|(hold, _)| hold == wanted);
+        let guards = GUARDS.iter().flat_map(|guard| {
+            let policy: SmolStr = guard.name.into();
+            [
+                (format!("policy {policy}"), Hold::Refuses { policy: policy.clone() }),
+                (format!("the binding of policy {policy}"), Hold::Enforced { policy }),
+            ]
+        });
+        let roles = MEMBER_ROLES
+            .iter()
+            .map(|role| (format!("role {}", role.name), Hold::Allows { role: role.name.into() }));
+        for (what, wanted) in guards.chain(roles) {
+            if !has(&wanted) {
+                let weakness = LayerWeakness::Unruled { what: what.clone() };
+                found.absent((device, Dialect::Kubernetes), what, weakness, []);
+            }
         }
     }
 
@@ -304,10 +337,10 @@ impl Verifier {
         };
         let name = self.job_name(job);
         let trust = self.trust_of(&name.tenant);
-        let mut is_named = false;
+        let mut named: BTreeSet<&NodeId> = BTreeSet::new();
         for (hold, at) in self.lines(&Spot::Job(job)) {
-            let Hold::ClusterGuest { confidential, .. } = hold else { continue };
-            is_named = true;
+            let Hold::ClusterGuest { confidential, node, .. } = hold else { continue };
+            named.extend(self.layers.names.get(node));
             let job = name.clone();
             let (held, planned) = (*confidential, trust.confidential);
             let weakness = if nodes.is_empty() {
@@ -321,9 +354,52 @@ impl Verifier {
             };
             found.open(device, weakness, [at]);
         }
-        if trust.runtime == Runtime::Vm && !nodes.is_empty() && !is_named {
+        let missing: Vec<NodeId> =
+            nodes.keys().filter(|node| !named.contains(node)).copied().collect();
+        if trust.runtime == Runtime::Vm && !missing.is_empty() {
             let owner = Owner::Job(name.clone());
-            found.severed(Dialect::Kubernetes, owner, None, Lack::Everything, []);
+            let lacks = if missing.len() == nodes.len() {
+                Lack::Everything
+            } else {
+                Lack::Some(Named::Nodes(missing))
+            };
+            found.severed(Dialect::Kubernetes, owner, None, lacks, []);
+        }
+    }
+
+    /// The pods of a job reach each other, and its tenant's other jobs do not come between.
+    pub(super) fn judge_pods_of(
+        &self,
+        job: JobId,
+        nodes: &BTreeMap<NodeId, Share>,
+        found: &mut Findings<'_>,
+    ) {
+        let manager = self.layers.managers.kubernetes;
+        let Some(device) = manager.filter(|device| self.is_heard(*device, Dialect::Kubernetes))
+        else {
+            return;
+        };
+        let name = self.job_name(job);
+        let (mut ways, mut ats) = (BTreeSet::new(), Vec::new());
+        for (hold, at) in self.lines(&Spot::Job(job)) {
+            if let Hold::LetsJob { direction, .. } = hold {
+                ways.insert(*direction);
+                ats.push(at);
+            }
+        }
+        if nodes.is_empty() {
+            if !ats.is_empty() {
+                let (layer, job) = (Dialect::Kubernetes, name.clone());
+                found.open(device, LayerWeakness::Leftover { layer, job }, ats);
+            }
+            return;
+        }
+        for way in [Direction::Ingress, Direction::Egress] {
+            if !ways.contains(&way) {
+                let weakness = LayerWeakness::ShutJob { job: name.clone(), direction: way };
+                let text = format!("what lets pods of {name} {}", weakness.place());
+                found.absent((device, Dialect::Kubernetes), text, weakness, ats.iter().copied());
+            }
         }
     }
 

@@ -185,6 +185,7 @@ impl Verifier {
         self.judge_job_channels(job, nodes, found);
         self.judge_reservation(job, nodes, found);
         self.judge_cluster_guest(job, nodes, found);
+        self.judge_pods_of(job, nodes, found);
         self.judge_pods(job, nodes, found);
     }
 

@@ -43,6 +43,9 @@ impl Verifier {
                 out.push(node(name));
                 out.extend(job(of));
             }
+            Hold::Admits { node: name, .. } | Hold::Fenced { node: name, .. } => {
+                out.push(node(name));
+            }
             Hold::Claimed { namespace, job: of, node: name, .. } => {
                 out.push(node(name));
                 if !before.is_some_and(|before| goes_on(before, claim)) {
@@ -58,7 +61,10 @@ impl Verifier {
             Hold::Together { .. }
             | Hold::ConstrainsDevices(_)
             | Hold::KeepsLabelsApart(_)
-            | Hold::SlurmSays { .. } => out.push(Spot::Cluster(device)),
+            | Hold::SlurmSays { .. }
+            | Hold::Refuses { .. }
+            | Hold::Enforced { .. }
+            | Hold::Allows { .. } => out.push(Spot::Cluster(device)),
             Hold::Reserved { job: name, .. } => out.extend(job(name)),
             Hold::Namespace { namespace, tenant }
             | Hold::ControlPlane { namespace, tenant, .. } => {
@@ -77,15 +83,21 @@ impl Verifier {
             | Hold::GpuQuota { namespace, .. }
             | Hold::Bounded { namespace }
             | Hold::Restricted { namespace, .. }
+            | Hold::Governed { namespace, .. }
+            | Hold::Meshed { namespace }
             | Hold::Role { namespace: Some(namespace), .. } => out.push(space(namespace)),
             Hold::StorageQuota { namespace, class, .. } => {
                 out.extend([space(namespace), Spot::Volumes(device, class.clone())]);
             }
             Hold::Role { namespace: None, .. } => out.push(Spot::Cluster(device)),
             Hold::Volumes { class, .. } => out.push(Spot::Volumes(device, class.clone())),
-            Hold::ClusterGuest { namespace, job: name, .. } => {
+            Hold::LetsJob { namespace, job: name, .. } => {
                 out.push(space(namespace));
                 out.extend(job(name));
+            }
+            Hold::ClusterGuest { namespace, job: of, node: name, .. } => {
+                out.extend([space(namespace), node(name)]);
+                out.extend(job(of));
             }
             // A node is judged from all of its own sheets.
             Hold::Function { .. }
@@ -156,6 +168,7 @@ impl Verifier {
             if let Fact::Holds(
                 Hold::Reserved { job, .. }
                 | Hold::ClusterGuest { job, .. }
+                | Hold::LetsJob { job, .. }
                 | Hold::Allocated { job, .. }
                 | Hold::Claimed { job, .. },
             ) = &claim.fact
@@ -251,6 +264,13 @@ impl Verifier {
                 self.layers.dirty.extend(self.known_job(job).map(Spot::Job));
                 return;
             }
+            // What its nodes keep off is told by the name of its namespace.
+            Hold::Namespace { tenant, .. } => {
+                let held = self.layers.tenants.get(tenant).into_iter();
+                let nodes = held.flat_map(|held| held.nodes.keys().copied());
+                self.layers.dirty.extend(nodes.map(Spot::Node));
+                return;
+            }
             Hold::Linked { gpus, .. } => Some(*gpus),
             Hold::Label { key, .. } if *key == self.world.fleet.layers.labels.pod => None,
             _ => return,
@@ -282,6 +302,14 @@ impl Verifier {
                 Some(Fact::Holds(
                     Hold::Lets { namespace, .. } | Hold::MeshLets { namespace, .. },
                 )) if namespace != name => touched.push(Spot::Namespace(device, namespace.clone())),
+                // Whom it lets in, or reaches, may do so as nobody's.
+                Some(Fact::Holds(Hold::Lets { peer: Peer::Namespace(other), .. })) => {
+                    touched.push(Spot::Namespace(device, other.clone()));
+                }
+                Some(Fact::Holds(Hold::MeshLets { callers, .. })) => {
+                    touched
+                        .extend(callers.iter().map(|name| Spot::Namespace(device, name.clone())));
+                }
                 Some(Fact::Holds(Hold::StorageQuota { class, .. })) => {
                     touched.push(Spot::Volumes(device, class.clone()));
                 }

@@ -10,6 +10,7 @@ mod attest;
 mod board;
 mod cluster;
 mod fabric;
+mod fence;
 mod finding;
 mod found;
 mod hardware;
@@ -81,6 +82,8 @@ struct Holdings {
     /// By node: how many of its jobs have something there.
     nodes: BTreeMap<NodeId, u32>,
     gpus: u64,
+    /// How many of these are AMD's.
+    amd: u64,
 }
 
 /// Who speaks for more than one node.
@@ -194,9 +197,17 @@ impl Layers {
 
 impl Holdings {
     /// One job has this of a node from now on, and that no longer.
-    fn exchange(&mut self, node: NodeId, before: Option<Share>, after: Option<Share>) {
+    fn exchange(
+        &mut self,
+        (node, is_amd): (NodeId, bool),
+        before: Option<Share>,
+        after: Option<Share>,
+    ) {
         let gpus = |share: Option<Share>| share.map_or(0, |share| share.gpus.count_ones());
         self.gpus = self.gpus + u64::from(gpus(after)) - u64::from(gpus(before));
+        if is_amd {
+            self.amd = self.amd + u64::from(gpus(after)) - u64::from(gpus(before));
+        }
         let jobs = self.nodes.entry(node).or_default();
         *jobs = *jobs + u32::from(after.is_some()) - u32::from(before.is_some());
         if *jobs == 0 {
@@ -258,7 +269,9 @@ impl Verifier {
             (Err(_), None) => return,
         };
         let holdings = self.layers.tenants.entry(job.tenant.clone()).or_default();
-        holdings.exchange(node, before, share);
+        let fleet = &self.world.fleet;
+        let model = &fleet.node_models[fleet.nodes[node.index()].model.index()];
+        holdings.exchange((node, model.gpu.is_amd()), before, share);
         let nodes = self.layers.job_nodes.entry(id).or_default();
         match share {
             Some(share) => nodes.insert(node, share),

@@ -2,13 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use model::{DeviceId, Dialect, Name, Part, STORAGE_BYTES_PER_GPU, TenantName};
+use model::admission::{GPU_QUOTAS, RUNTIME_LABEL, role_of, runtime_word};
+use model::{DeviceId, Dialect, Name, Part, Runtime, STORAGE_BYTES_PER_GPU, TenantName};
 use read::{Direction, Hold, Peer};
 
 use super::found::Findings;
 use super::{Atom, LayerPlace, LayerWeakness, Member, Owner, Spot, Strength};
 use crate::device::At;
 use crate::verifier::Verifier;
+
+/// The namespace whose policies of the mesh hold everywhere.
+const MESH: &str = "istio-system";
+
+/// What the quotas of GPUs are of, in the order of their names.
+const QUOTAS: [&str; 5] = [
+    "GPUs of gpu.nvidia.com",
+    "GPUs of vfio.gpu.nvidia.com",
+    "GPUs of gpu.amd.com",
+    "GPUs by amd.com/gpu",
+    "GPUs by nvidia.com/gpu",
+];
 
 impl Verifier {
     pub(super) fn judge_namespace(&self, device: DeviceId, name: &Name, found: &mut Findings<'_>) {
@@ -30,9 +43,31 @@ impl Verifier {
         }
         let lines: Vec<(&Hold, At)> = self.lines(&spot).collect();
         judge_defaults(&own, &lines, found);
+        self.judge_governed(&own, &lines, found);
         judge_own_ways(&own, &lines, found);
         self.judge_roles(&own, &lines, found);
         self.judge_quotas(&own, &lines, found);
+    }
+
+    /// The rules that hold in a namespace are those for what its tenant's jobs run in.
+    fn judge_governed(&self, own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'_>) {
+        let planned = self.trust_of(own.tenant).runtime;
+        let held: Vec<(Runtime, At)> = lines
+            .iter()
+            .filter_map(|(hold, at)| match hold {
+                Hold::Governed { runtime, .. } => Some((*runtime, *at)),
+                _ => None,
+            })
+            .collect();
+        let weakness = || LayerWeakness::Ungoverned { namespace: own.name.clone(), planned };
+        let wrong: Vec<At> =
+            held.iter().filter(|held| held.0 != planned).map(|held| held.1).collect();
+        if !wrong.is_empty() {
+            found.open(own.device, weakness(), wrong);
+        } else if held.is_empty() {
+            let text = own.with(&format!("the label {RUNTIME_LABEL}={}", runtime_word(planned)));
+            found.absent(own.managed(), text, weakness(), [own.said]);
+        }
     }
 
     /// All people of a tenant may do something in its namespace.
@@ -50,21 +85,48 @@ impl Verifier {
 
     /// A namespace may use what its tenant has, and store as much as belongs to that.
     fn judge_quotas(&self, own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'_>) {
-        let planned = self.layers.tenants.get(own.tenant).map_or(0, |held| held.gpus);
-        let (mut gpus, mut bytes) = (Vec::new(), Vec::new());
-        for (hold, at) in lines {
-            match hold {
-                Hold::GpuQuota { gpus: held, .. } => gpus.push((u64::from(*held), *at)),
-                Hold::StorageQuota { bytes: held, .. } => bytes.push((*held, *at)),
-                _ => {}
+        let (gpus, amd) =
+            self.layers.tenants.get(own.tenant).map_or((0, 0), |held| (held.gpus, held.amd));
+        let runtime = self.trust_of(own.tenant).runtime;
+        let wrong = |of, held, planned| LayerWeakness::WrongQuota {
+            namespace: own.name.clone(),
+            of,
+            held,
+            planned,
+        };
+        for (class, of) in GPU_QUOTAS.into_iter().zip(QUOTAS) {
+            let planned = match (class.split_once(".deviceclass."), runtime) {
+                (Some(("gpu.amd.com", _)), _) => amd,
+                (Some(("gpu.nvidia.com", _)), Runtime::Container)
+                | (Some(("vfio.gpu.nvidia.com", _)), Runtime::Vm) => gpus - amd,
+                _ => 0,
+            };
+            let mut is_said = false;
+            for (hold, at) in lines {
+                let Hold::GpuQuota { of: held, gpus, .. } = hold else { continue };
+                if held == class {
+                    is_said = true;
+                    let held = u64::from(*gpus);
+                    if held != planned {
+                        found.open(own.device, wrong(of, held, planned), [*at]);
+                    }
+                }
+            }
+            if !is_said {
+                let weakness = LayerWeakness::NoQuota { namespace: own.name.clone(), of };
+                found.absent(
+                    own.managed(),
+                    own.with(&format!("a quota of {of}")),
+                    weakness,
+                    [own.said],
+                );
             }
         }
-        let quotas = [("GPUs", gpus, planned), ("bytes", bytes, planned * STORAGE_BYTES_PER_GPU)];
-        for (of, lines, planned) in quotas {
-            for (held, at) in lines.into_iter().filter(|(held, _)| *held != planned) {
-                let namespace = own.name.clone();
-                let weakness = LayerWeakness::WrongQuota { namespace, of, held, planned };
-                found.open(own.device, weakness, [at]);
+        let planned = gpus * STORAGE_BYTES_PER_GPU;
+        for (hold, at) in lines {
+            let Hold::StorageQuota { bytes: held, .. } = hold else { continue };
+            if *held != planned {
+                found.open(own.device, wrong("bytes", *held, planned), [*at]);
             }
         }
     }
@@ -72,7 +134,9 @@ impl Verifier {
     /// Only jobs and control planes of its tenant are in a namespace.
     fn judge_guest_of(&self, own: &Space<'_>, hold: &Hold, at: At, found: &mut Findings<'_>) {
         let stranger = match hold {
-            Hold::Claimed { namespace, job, .. } | Hold::ClusterGuest { namespace, job, .. }
+            Hold::Claimed { namespace, job, .. }
+            | Hold::ClusterGuest { namespace, job, .. }
+            | Hold::LetsJob { namespace, job, .. }
                 if namespace == own.name && job.tenant != *own.tenant =>
             {
                 space_of(own.name, Owner::Job(job.clone()))
@@ -90,6 +154,30 @@ impl Verifier {
 
     /// No policy lets the pods of another tenant in, or reaches them.
     fn judge_door(&self, own: &Space<'_>, hold: &Hold, at: At, found: &mut Findings<'_>) {
+        // What a namespace that is nobody's says of this one is judged nowhere else.
+        let theirs = match hold {
+            Hold::Lets { namespace, peer: Peer::Namespace(peer), .. } if peer == own.name => {
+                Some(namespace)
+            }
+            Hold::MeshLets { namespace, callers } if callers.contains(own.name) => Some(namespace),
+            _ => None,
+        };
+        if let Some(other) = theirs.filter(|other| *other != own.name)
+            && self.tenants_of(own.device, other).is_empty()
+        {
+            let pair = (own.member(), space_of(other, Owner::Nobody));
+            let place = LayerPlace::Namespace(other.clone());
+            found.breach(place, pair, Strength::Data, [own.said, at]);
+            return;
+        }
+        if let Hold::Lets { namespace, peer: Peer::Namespace(peer), direction } = hold
+            && namespace == own.name
+            && peer == own.name
+        {
+            let (namespace, direction) = (namespace.clone(), *direction);
+            found.open(own.device, LayerWeakness::JobsMeet { namespace, direction }, [at]);
+            return;
+        }
         let others: Vec<&Name> = match hold {
             Hold::Lets { namespace, peer: Peer::Namespace(other), .. } if namespace == own.name => {
                 vec![other]
@@ -123,7 +211,12 @@ impl Verifier {
         let Hold::Role { namespace: Some(_), group, role } = hold else {
             return;
         };
-        if self.trust_of(own.tenant).groups.contains(group) {
+        let trust = self.trust_of(own.tenant);
+        if trust.groups.contains(group) {
+            if role != role_of(trust.runtime).name {
+                let (namespace, group, role) = (own.name.clone(), group.clone(), role.clone());
+                found.open(own.device, LayerWeakness::WrongRole { namespace, group, role }, [at]);
+            }
             return;
         }
         let trusts = self.layers.trusts.iter();
@@ -138,8 +231,32 @@ impl Verifier {
     /// Nothing of a tenant is in a namespace that is no tenant's.
     fn judge_nobodys(&self, device: DeviceId, name: &Name, found: &mut Findings<'_>) {
         let spot = Spot::Namespace(device, name.clone());
+        for (hold, at) in self.lines(&spot) {
+            let namespace = || name.clone();
+            match hold {
+                Hold::Role { namespace: Some(_), group, role } if self.has_tenants(group) => {
+                    let (group, role) = (group.clone(), role.clone());
+                    let weakness = LayerWeakness::WrongRole { namespace: namespace(), group, role };
+                    found.open(device, weakness, [at]);
+                }
+                // What the mesh's own namespace says holds in every other one.
+                Hold::MeshLets { namespace: of, callers }
+                    if of == name && of.as_str() == MESH && !callers.is_empty() =>
+                {
+                    found.open(device, LayerWeakness::OpenMesh { namespace: namespace() }, [at]);
+                }
+                Hold::StrictTls { strict: false, .. } if name.as_str() == MESH => {
+                    let weakness = LayerWeakness::PermissiveTls { namespace: namespace() };
+                    found.open(device, weakness, [at]);
+                }
+                _ => {}
+            }
+        }
         let is_tenants = |(hold, at): &(&Hold, At)| match hold {
-            Hold::Claimed { .. } | Hold::ClusterGuest { .. } | Hold::ControlPlane { .. } => true,
+            Hold::Claimed { .. }
+            | Hold::ClusterGuest { .. }
+            | Hold::LetsJob { .. }
+            | Hold::ControlPlane { .. } => true,
             // Others let it in, or are let in by it.
             Hold::Lets { namespace, .. } | Hold::MeshLets { namespace, .. }
                 if namespace != name =>
@@ -157,6 +274,19 @@ impl Verifier {
         }
     }
 
+    /// Whether people of a tenant are in the group: their own, or one that everybody is in.
+    fn has_tenants(&self, group: &str) -> bool {
+        const EVERYBODY: [&str; 3] =
+            ["system:authenticated", "system:unauthenticated", "system:serviceaccounts"];
+        EVERYBODY.contains(&group)
+            || group.starts_with("system:serviceaccounts:")
+            || self
+                .layers
+                .trusts
+                .values()
+                .any(|trust| trust.groups.iter().any(|held| held == group))
+    }
+
     pub(super) fn judge_volumes(&self, device: DeviceId, class: &str, found: &mut Findings<'_>) {
         let spot = Spot::Volumes(device, class.into());
         let mut owners: BTreeMap<&TenantName, At> = BTreeMap::new();
@@ -168,7 +298,9 @@ impl Verifier {
         let Some((tenant, &said)) = owners.iter().next() else {
             for (hold, at) in self.lines(&spot) {
                 if let Hold::StorageQuota { bytes: 1.., .. } = hold {
-                    found.open(device, LayerWeakness::NobodysVolumes { class: class.into() }, [at]);
+                    let weakness = LayerWeakness::NobodysVolumes { class: class.into() };
+                    let text = format!("whose volumes of class {class} are");
+                    found.absent((device, Dialect::Kubernetes), text, weakness, [at]);
                 }
             }
             return;
@@ -272,9 +404,9 @@ fn judge_defaults(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
             LayerWeakness::OpenMesh { namespace: namespace() },
         ),
         (
-            has(|hold| matches!(hold, Hold::GpuQuota { .. })),
-            "a quota of GPUs",
-            LayerWeakness::NoQuota { namespace: namespace(), of: "GPUs" },
+            has(|hold| matches!(hold, Hold::Meshed { .. })),
+            "the mesh's label",
+            LayerWeakness::Unmeshed { namespace: namespace() },
         ),
         (
             has(|hold| matches!(hold, Hold::StorageQuota { .. })),
@@ -292,25 +424,17 @@ fn judge_defaults(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
     }
 }
 
-/// Pods of a namespace reach each other and the names of services, past all that is denied.
+/// Pods of a namespace call each other and reach the names of services, past all that is denied.
 fn judge_own_ways(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'_>) {
-    let lets = |way: Direction, to: &Peer| {
-        lines.iter().any(|(hold, _)| {
-            matches!(hold, Hold::Lets { namespace, direction, peer }
-                if namespace == own.name && *direction == way && peer == to)
-        })
-    };
-    let itself = Peer::Namespace(own.name.clone());
+    let resolves = lines.iter().any(|(hold, _)| {
+        matches!(hold, Hold::Lets { namespace, direction: Direction::Egress, peer: Peer::Resolver }
+            if namespace == own.name)
+    });
     let calls = lines.iter().any(|(hold, _)| {
         matches!(hold, Hold::MeshLets { namespace, callers }
             if namespace == own.name && callers.contains(own.name))
     });
-    let ways = [
-        (lets(Direction::Ingress, &itself), "be reached by each other"),
-        (lets(Direction::Egress, &itself), "reach each other"),
-        (lets(Direction::Egress, &Peer::Resolver), "ask for names"),
-        (calls, "call each other through the mesh"),
-    ];
+    let ways = [(resolves, "ask for names"), (calls, "call each other through the mesh")];
     for (_, way) in ways.into_iter().filter(|(is_open, _)| !is_open) {
         let namespace = own.name.clone();
         let text = format!("what lets pods of {namespace} {way}");

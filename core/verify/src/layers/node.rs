@@ -4,7 +4,7 @@ use model::{
     Component, Confidential, DeviceId, Dialect, Grade, JobName, Name, NodeId, NodeModel,
     PciAddress, Runtime, Share, Trust,
 };
-use read::{AttestReport, DeviceFile, Fact, Function, Hold};
+use read::{AttestReport, ClaimedGpu, DeviceFile, Fact, Function, Hold};
 use smol_str::SmolStr;
 
 use super::found::Findings;
@@ -42,7 +42,13 @@ pub(super) struct NodeView<'a> {
     pub(super) reports: Vec<Vouched<'a>>,
     pub(super) pasts: Vec<(Who, &'a Hold, At)>,
     pub(super) allocated: Vec<(Who, u64, At)>,
-    pub(super) claimed: Vec<(Who, u16, At)>,
+    pub(super) claimed: Vec<(Who, ClaimedGpu, At)>,
+    /// Jobs whose machines Kubernetes starts here.
+    pub(super) started: Vec<(Who, At)>,
+    /// Namespaces whose pods Kubernetes lets in.
+    pub(super) admits: Vec<(&'a Name, At)>,
+    /// Values of the taint that keeps off others.
+    pub(super) fenced: Vec<(&'a SmolStr, At)>,
 }
 
 /// A job on the node, by its place in [`NodeView::jobs`].
@@ -87,6 +93,7 @@ impl Verifier {
         self.judge_reports(&view, found);
         self.judge_pasts(&view, found);
         self.judge_demands(&view, found);
+        self.judge_fence(&view, found);
     }
 
     /// Two tenants on one host: each must allow it, and the other too.
@@ -194,6 +201,9 @@ impl<'a> NodeView<'a> {
             pasts: Vec::new(),
             allocated: Vec::new(),
             claimed: Vec::new(),
+            started: Vec::new(),
+            admits: Vec::new(),
+            fenced: Vec::new(),
         }
     }
 
@@ -253,10 +263,16 @@ impl<'a> NodeView<'a> {
                 let who = self.who(verifier, job);
                 self.allocated.push((who, *minors, at));
             }
-            Hold::Claimed { job, minor, .. } => {
+            Hold::Claimed { job, gpu, .. } => {
                 let who = self.who(verifier, job);
-                self.claimed.push((who, *minor, at));
+                self.claimed.push((who, *gpu, at));
             }
+            Hold::ClusterGuest { job, .. } => {
+                let who = self.who(verifier, job);
+                self.started.push((who, at));
+            }
+            Hold::Admits { namespace, .. } => self.admits.push((namespace, at)),
+            Hold::Fenced { value, .. } => self.fenced.push((value, at)),
             // The rest is about other places than a node, or about what it is.
             _ => {}
         }

@@ -59,9 +59,9 @@ impl Verifier {
         for (hold, at) in self.lines(&Spot::Job(job)) {
             let nodes = match hold {
                 Hold::Reserved { nodes, .. } => nodes.as_slice(),
-                Hold::Allocated { node, .. } | Hold::Claimed { node, .. } => {
-                    std::slice::from_ref(node)
-                }
+                Hold::Allocated { node, .. }
+                | Hold::Claimed { node, .. }
+                | Hold::ClusterGuest { node, .. } => std::slice::from_ref(node),
                 _ => continue,
             };
             for node in nodes.iter().filter_map(|node| self.layers.names.get(node)) {

@@ -99,7 +99,9 @@ impl Verifier {
         let node = &fleet.nodes[view.node.index()];
         let keys = &fleet.layers.labels;
         let leaf = node.uplinks.first().and_then(|uplink| fleet.switches.get(uplink.leaf.index()));
+        let hostname = SmolStr::new_static("kubernetes.io/hostname");
         let planned = [
+            (&hostname, Some(&node.name)),
             (&keys.pod, Some(&fleet.pods[node.pod.index()].name)),
             (&keys.leaf, leaf.map(|leaf| &leaf.name)),
             (&keys.rack, Some(&node.rack)),

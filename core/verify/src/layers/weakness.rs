@@ -81,6 +81,20 @@ pub enum LayerWeakness {
     Unbounded { namespace: Name },
     /// Pods of the namespace may reach the host.
     Unrestricted { namespace: Name },
+    /// A rule for members of tenants, or a role of theirs, is not there as it is planned.
+    Unruled { what: String },
+    /// The rules that hold in the namespace are not those for what its tenant's jobs run in.
+    Ungoverned { namespace: Name, planned: Runtime },
+    /// Pods of the namespace get no proxy of the mesh.
+    Unmeshed { namespace: Name },
+    /// A node lets in pods of others, or keeps off those of its own.
+    WrongFence { node: Name, what: &'static str, held: String, planned: String },
+    /// People of a tenant have another role than members have, or one in a namespace of others.
+    WrongRole { namespace: Name, group: SmolStr, role: SmolStr },
+    /// Pods of different jobs of the namespace reach each other.
+    JobsMeet { namespace: Name, direction: Direction },
+    /// Pods of the job are kept from each other.
+    ShutJob { job: JobName, direction: Direction },
     /// A role that holds in all namespaces.
     WideRole { group: SmolStr, role: SmolStr },
     /// A statement about the node contradicts the fleet.
@@ -142,6 +156,13 @@ impl LayerWeakness {
             Self::NoQuota { .. } => Code::NoQuota,
             Self::Unbounded { .. } => Code::Unbounded,
             Self::Unrestricted { .. } => Code::Unrestricted,
+            Self::Unruled { .. } => Code::Unruled,
+            Self::Ungoverned { .. } => Code::Ungoverned,
+            Self::Unmeshed { .. } => Code::Unmeshed,
+            Self::WrongFence { .. } => Code::WrongFence,
+            Self::WrongRole { .. } => Code::WrongRole,
+            Self::JobsMeet { .. } => Code::JobsMeet,
+            Self::ShutJob { .. } => Code::ShutJob,
             Self::WideRole { .. } => Code::WideRole,
             Self::Drift { .. } => Code::Drift,
             Self::MissingFunction { .. } => Code::MissingFunction,
@@ -186,17 +207,29 @@ impl LayerWeakness {
             }
             Self::StrangeNode { node } | Self::StrayReport { node, .. } => format!("node {node}"),
             Self::OpenNamespace { namespace, direction }
-            | Self::LetsAnyone { namespace, direction } => {
+            | Self::LetsAnyone { namespace, direction }
+            | Self::JobsMeet { namespace, direction } => {
                 format!("what {} namespace {namespace}", passes(*direction))
             }
             Self::ShutNamespace { namespace, way: of }
             | Self::NoQuota { namespace, of }
             | Self::WrongQuota { namespace, of, .. } => format!("{of} of namespace {namespace}"),
             Self::NobodysNamespace { namespace }
+            | Self::Ungoverned { namespace, .. }
+            | Self::Unmeshed { namespace }
             | Self::PermissiveTls { namespace }
             | Self::OpenMesh { namespace }
             | Self::Unbounded { namespace }
             | Self::Unrestricted { namespace } => format!("namespace {namespace}"),
+            Self::Unruled { what } => what.clone(),
+            Self::WrongFence { node, what, .. } => format!("the {what} of node {node}"),
+            Self::WrongRole { namespace, group, role } => {
+                format!("role {role} of group {group} in namespace {namespace}")
+            }
+            Self::ShutJob { direction: Direction::Ingress, .. } => {
+                "be reached by each other".into()
+            }
+            Self::ShutJob { direction: Direction::Egress, .. } => "reach each other".into(),
             Self::NoRole { namespace, group } => format!("group {group} in namespace {namespace}"),
             Self::NobodysVolumes { class } => format!("volume class {class}"),
             Self::WideRole { group, role } => format!("role {role} of group {group}"),
@@ -233,6 +266,7 @@ impl LayerWeakness {
             | Self::WrongMeasurement { job, .. }
             | Self::WrongTechnology { job, .. }
             | Self::StrayReport { job, .. }
+            | Self::ShutJob { job, .. }
             | Self::UnknownPast { job, .. } => Some(Owner::Job(job.clone())),
             Self::OldVersion { tenant, .. } | Self::InsecureBoot { tenant } => {
                 Some(Owner::Tenant(tenant.clone()))
@@ -372,6 +406,32 @@ impl fmt::Display for LayerWeakness {
             Self::Unrestricted { namespace } => {
                 write!(f, "pods of {namespace} may reach the host")
             }
+            Self::Unruled { what } => {
+                write!(f, "{what} is not there as it is planned, so nobody knows what it refuses")
+            }
+            Self::Ungoverned { namespace, planned } => write!(
+                f,
+                "namespace {namespace} is not under the rules for jobs that run in {}",
+                runtime_words(*planned)
+            ),
+            Self::Unmeshed { namespace } => {
+                write!(f, "pods of {namespace} get no proxy of the mesh")
+            }
+            Self::WrongFence { node, what, held, planned } => write!(
+                f,
+                "the {what} by which {node} tells pods apart is {held}; what its owners have \
+                 makes it {planned}"
+            ),
+            Self::WrongRole { namespace, group, role } => write!(
+                f,
+                "group {group} of a tenant has role {role} in {namespace}, which is none of the \
+                 roles planned there"
+            ),
+            Self::JobsMeet { namespace, direction } => {
+                let does = passes(*direction);
+                write!(f, "a policy lets what {does} pods of one job of {namespace} pass to others")
+            }
+            Self::ShutJob { job, .. } => write!(f, "pods of {job} cannot {}", self.place()),
             Self::WideRole { group, role } => {
                 write!(f, "group {group} has role {role} in all namespaces")
             }
@@ -420,6 +480,13 @@ impl fmt::Display for LayerWeakness {
 
 fn word(kind: Option<Confidential>) -> String {
     kind.map_or_else(|| "nothing".to_owned(), |kind| kind.to_string())
+}
+
+const fn runtime_words(runtime: Runtime) -> &'static str {
+    match runtime {
+        Runtime::Container => "containers",
+        Runtime::Vm => "virtual machines",
+    }
 }
 
 const fn passes(direction: Direction) -> &'static str {

@@ -115,6 +115,10 @@ fn a_gpu_of_amd_is_known_to_be_one() {
               t2 devices (job gold/big:10): gold/big may open /dev/nvidiactl
               t2 devices (job gold/big:11): gold/big may open /dev/nvidia-uvm
               t2 devices lacks file /dev/kfd of gold/big
+            wrong-quota: kubernetes: the quota of gold is 0 GPUs of gpu.amd.com; what its tenant has allows 8
+              kubernetes kubernetes (tenant gold:11): namespace gold may use 0 of gpu.amd.com.deviceclass.resource.k8s.io/devices
+            wrong-quota: kubernetes: the quota of gold is 8 GPUs of gpu.nvidia.com; what its tenant has allows 0
+              kubernetes kubernetes (tenant gold:9): namespace gold may use 8 of gpu.nvidia.com.deviceclass.resource.k8s.io/devices
             drift: t2: the division of GPU 10 is SPX NPS1; the fleet says that there is none
               t2 amd (head:6): GPU 10 is divided as SPX and NPS1
             drift: t2: the division of GPU 2 is SPX NPS4; the fleet says SPX NPS1
@@ -227,9 +231,9 @@ fn a_job_across_fabric_domains_is_told() {
         expect![[r#"
             across-pods: slurm: gold/big is in pod p, and is also placed in pod q, which another fabric joins
               slurm slurm (job gold/big:1): Slurm keeps t1, t2 for gold/big of account gold
-              kubernetes kubernetes (head:15): t2 has label fabric.topograph.run/tier-1=q
+              kubernetes kubernetes (head:19): t2 has label fabric.topograph.run/tier-1=q
             drift: t2: the label fabric.topograph.run/tier-1 is q; the fleet says p
-              kubernetes kubernetes (head:15): t2 has label fabric.topograph.run/tier-1=q
+              kubernetes kubernetes (head:19): t2 has label fabric.topograph.run/tier-1=q
         "#]],
     );
 }
@@ -247,7 +251,7 @@ fn a_namespace_is_open_to_itself_and_as_large_as_its_tenant() {
                 _ => false,
             });
             world.change("kubernetes", Dialect::Kubernetes, |line| match line {
-                Hold::GpuQuota { namespace, gpus } if namespace.as_str() == "gold" => {
+                Hold::GpuQuota { namespace, gpus, .. } if namespace.as_str() == "gold" => {
                     *gpus += 1;
                     true
                 }
@@ -258,10 +262,10 @@ fn a_namespace_is_open_to_itself_and_as_large_as_its_tenant() {
             shut-namespace: kubernetes: pods of red cannot ask for names
               kubernetes kubernetes (tenant red:1): namespace red is red's
               kubernetes kubernetes lacks what lets pods of red ask for names
-            wrong-quota: kubernetes: the quota of gold is 9 GPUs; what its tenant has allows 8
-              kubernetes kubernetes (tenant gold:9): namespace gold may use 9 GPUs
+            wrong-quota: kubernetes: the quota of gold is 9 GPUs of gpu.nvidia.com; what its tenant has allows 8
+              kubernetes kubernetes (tenant gold:9): namespace gold may use 9 of gpu.nvidia.com.deviceclass.resource.k8s.io/devices
             nobodys-volumes: kubernetes: volumes of class blue may be asked for, and are no tenant's
-              kubernetes kubernetes (tenant blue:10): namespace blue may store 2199023255552 bytes in class blue
+              kubernetes kubernetes (tenant blue:14): namespace blue may store 2199023255552 bytes in class blue
             no-role: kubernetes: members of red-people have no role in their namespace red
               kubernetes kubernetes (tenant red:1): namespace red is red's
               kubernetes kubernetes lacks a role for red-people in red

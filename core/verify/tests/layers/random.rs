@@ -218,7 +218,16 @@ fn harm(world: &World, sheet: &Sheet, line: &Hold, chance: &mut Chance) -> Optio
             }
             *minors = flipped;
         }
-        Hold::Claimed { minor, .. } if !gone => *minor = (*minor + 1) % 4,
+        Hold::Claimed { gpu: read::ClaimedGpu::At(pci), .. } if !gone => pci.bus ^= 1,
+        Hold::Admits { namespace, .. } if !gone => *namespace = "strangers".parse().unwrap(),
+        Hold::Fenced { value, .. } if !gone => *value = "strangers".into(),
+        Hold::Governed { runtime, .. } if !gone => {
+            *runtime = match runtime {
+                model::Runtime::Container => model::Runtime::Vm,
+                model::Runtime::Vm => model::Runtime::Container,
+            };
+        }
+        Hold::GpuQuota { gpus, .. } if !gone => *gpus += 1,
         Hold::Lets { peer, .. } => *peer = read::Peer::Anyone,
         Hold::StrictTls { strict, .. } if !gone => *strict = false,
         Hold::MeshLets { callers, .. } if !gone => callers.push("kube-system".parse().unwrap()),

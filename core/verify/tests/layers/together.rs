@@ -3,7 +3,7 @@
 
 use expect_test::expect;
 use model::Dialect;
-use read::{DeviceFile, Hold};
+use read::{ClaimedGpu, DeviceFile, Hold};
 
 use crate::rules::check;
 use crate::world::World;
@@ -91,12 +91,12 @@ fn the_claim_counts_by_modules_where_device_files_count_by_address() {
         |world| {
             let pci = world.fleet.node_models[0].pci.clone();
             for gpu in [0_u16, 2] {
-                let minor = pci.minor(gpu).unwrap();
+                let at = ClaimedGpu::At(pci.gpus[usize::from(gpu)]);
                 world.change("kubernetes", Dialect::Kubernetes, |line| match line {
-                    Hold::Claimed { job, minor: held, .. }
-                        if job.tenant.as_str() == "red" && *held == minor =>
+                    Hold::Claimed { job, gpu: held, .. }
+                        if job.tenant.as_str() == "red" && *held == at =>
                     {
-                        *held = gpu;
+                        *held = ClaimedGpu::Minor(gpu);
                         true
                     }
                     _ => false,
@@ -105,12 +105,12 @@ fn the_claim_counts_by_modules_where_device_files_count_by_address() {
         },
         expect![[r#"
             breach: n1 (red/train) was given n1 GPU 5 (nobody's) by kubernetes: data can cross
-              kubernetes kubernetes (job red/train:2): red/train claims GPU device 0 of n1 in namespace red
+              kubernetes kubernetes (job red/train:2): a claim of red/train was given GPU device 0 of n1 in namespace red
             disagree: n1: of red/train vfio names GPUs 1, 3 and kubernetes names GPUs 5, 6
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
-              kubernetes kubernetes (job red/train:2): red/train claims GPU device 0 of n1 in namespace red
-              kubernetes kubernetes (job red/train:3): red/train claims GPU device 2 of n1 in namespace red
+              kubernetes kubernetes (job red/train:2): a claim of red/train was given GPU device 0 of n1 in namespace red
+              kubernetes kubernetes (job red/train:3): a claim of red/train was given GPU device 2 of n1 in namespace red
               kubernetes kubernetes lacks GPUs 1, 3 of red/train
         "#]],
     );

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use model::admission::{GPU_QUOTAS, GUARDS, MEMBER_ROLES, role_of};
 use model::{
     Asn, Component, Confidential, DeviceId, Dialect, Enforcement, Fleet, GpuModel, Grade, Guid,
     Health, JobName, Layers, Manager, ManagerKind, Name, Nic, Node, NodeId, NodeModel, NodeModelId,
@@ -11,7 +12,9 @@ use model::{
     Switch, SwitchDialect, SwitchId, SwitchRole, TenantName, Trust, Uplink, VersionPolicy,
     Versions, Vtep,
 };
-use read::{Claim, DeviceFile, Direction, Fact, Function, Hold, Peer, Reading, SlurmFact};
+use read::{
+    Claim, ClaimedGpu, DeviceFile, Direction, Fact, Function, Hold, Peer, Reading, SlurmFact,
+};
 use verify::{Finding, Said, Verifier};
 use wire::Mac;
 
@@ -276,7 +279,7 @@ impl World {
                 }));
                 lines
             }
-            Part::Holdings(_) | Part::Whole => Vec::new(),
+            Part::Node(_) | Part::Holdings(_) | Part::Whole => Vec::new(),
         }
     }
 
@@ -291,35 +294,64 @@ impl World {
         shares: &dyn Fn(&JobName) -> Vec<(NodeId, Share)>,
     ) -> Vec<Hold> {
         match part {
-            Part::Head => self.labels().into_iter().chain(self.published()).collect(),
+            Part::Head => {
+                let whose = self.fleet.nodes.iter().flat_map(|node| self.whose(&node.name));
+                let all = self.labels().into_iter().chain(self.published());
+                all.chain(whose).chain(guards()).collect()
+            }
             Part::Tenant(tenant) => {
                 let shares = self.owners.shares.values().flatten();
                 let shares = shares.filter(|(job, _)| job.tenant == *tenant);
-                tenancy(tenant, shares.map(|(_, share)| share.gpus.count_ones()).sum())
+                let runtime = self.owners.trusts[tenant].runtime;
+                tenancy(tenant, runtime, shares.map(|(_, share)| share.gpus.count_ones()).sum())
             }
             Part::Job(job) => {
                 let trust = &self.owners.trusts[&job.tenant];
                 let namespace: Name = job.tenant.as_str().parse().unwrap();
                 let mut lines = Vec::new();
-                if trust.runtime == Runtime::Vm {
-                    lines.push(Hold::ClusterGuest {
-                        namespace: namespace.clone(),
-                        job: job.clone(),
-                        confidential: trust.confidential,
-                    });
-                }
                 for (node, share) in shares(job) {
+                    let name = &self.fleet.nodes[node.index()].name;
+                    if trust.runtime == Runtime::Vm {
+                        lines.push(Hold::ClusterGuest {
+                            namespace: namespace.clone(),
+                            job: job.clone(),
+                            node: name.clone(),
+                            confidential: trust.confidential,
+                        });
+                    }
                     lines.extend(bits(share.gpus).map(|gpu| Hold::Claimed {
                         namespace: namespace.clone(),
                         job: job.clone(),
-                        node: self.fleet.nodes[node.index()].name.clone(),
-                        minor: self.model(node).pci.minor(gpu).unwrap(),
+                        node: name.clone(),
+                        gpu: ClaimedGpu::At(self.model(node).pci.gpus[usize::from(gpu)]),
                     }));
                 }
+                lines.extend([Direction::Ingress, Direction::Egress].map(|direction| {
+                    Hold::LetsJob { namespace: namespace.clone(), job: job.clone(), direction }
+                }));
                 lines
             }
-            Part::Holdings(_) | Part::Whole => Vec::new(),
+            Part::Node(_) | Part::Holdings(_) | Part::Whole => Vec::new(),
         }
+    }
+
+    /// Whose a node is: tenants and their namespaces are called alike here.
+    fn whose(&self, node: &Name) -> Vec<Hold> {
+        let shares = self.owners.shares.get(&self.node(node.as_str()));
+        let tenants: BTreeSet<Name> = shares
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .map(|job| job.tenant.as_str().parse().unwrap())
+            .collect();
+        let mut all: Vec<Name> = tenants.into_iter().collect();
+        let value = match all.as_slice() {
+            [] => "nobody".into(),
+            [alone] => alone.as_str().into(),
+            _ => "shared".into(),
+        };
+        let admits = |namespace| Hold::Admits { node: node.clone(), namespace };
+        let fenced = Hold::Fenced { node: node.clone(), value };
+        all.drain(..).map(admits).chain([fenced]).collect()
     }
 
     fn published(&self) -> Vec<Hold> {
@@ -344,6 +376,7 @@ impl World {
                 value: value.as_str().into(),
             };
             [
+                label(&"kubernetes.io/hostname".into(), &node.name),
                 label(&keys.rack, &node.rack),
                 label(&keys.nvlink_domain, &node.nvlink_domain),
                 label(&keys.pod, &self.fleet.pods[node.pod.index()].name),
@@ -424,19 +457,32 @@ fn functions(model: &NodeModel) -> Vec<Hold> {
     gpus.chain(nics).collect()
 }
 
-fn tenancy(tenant: &TenantName, gpus: u32) -> Vec<Hold> {
+fn guards() -> impl Iterator<Item = Hold> {
+    let guards = GUARDS.iter().flat_map(|guard| {
+        let policy = || guard.name.into();
+        [Hold::Refuses { policy: policy() }, Hold::Enforced { policy: policy() }]
+    });
+    guards.chain(MEMBER_ROLES.iter().map(|role| Hold::Allows { role: role.name.into() }))
+}
+
+fn tenancy(tenant: &TenantName, runtime: Runtime, gpus: u32) -> Vec<Hold> {
     let namespace: Name = tenant.as_str().parse().unwrap();
     let ns = || namespace.clone();
+    let quota = |of: &str, gpus| Hold::GpuQuota { namespace: ns(), of: of.into(), gpus };
     vec![
         Hold::Namespace { namespace: ns(), tenant: tenant.clone() },
         Hold::DeniesByDefault { namespace: ns(), direction: Direction::Ingress },
         Hold::DeniesByDefault { namespace: ns(), direction: Direction::Egress },
-        Hold::Lets { namespace: ns(), direction: Direction::Ingress, peer: Peer::Namespace(ns()) },
-        Hold::Lets { namespace: ns(), direction: Direction::Egress, peer: Peer::Namespace(ns()) },
+        Hold::Governed { namespace: ns(), runtime },
+        Hold::Meshed { namespace: ns() },
         Hold::Lets { namespace: ns(), direction: Direction::Egress, peer: Peer::Resolver },
         Hold::StrictTls { namespace: ns(), strict: true },
         Hold::MeshLets { namespace: ns(), callers: vec![ns()] },
-        Hold::GpuQuota { namespace: ns(), gpus },
+        quota(GPU_QUOTAS[0], if runtime == Runtime::Container { gpus } else { 0 }),
+        quota(GPU_QUOTAS[1], if runtime == Runtime::Vm { gpus } else { 0 }),
+        quota(GPU_QUOTAS[2], 0),
+        quota(GPU_QUOTAS[3], 0),
+        quota(GPU_QUOTAS[4], 0),
         Hold::StorageQuota {
             namespace: ns(),
             class: tenant.as_str().into(),
@@ -447,7 +493,7 @@ fn tenancy(tenant: &TenantName, gpus: u32) -> Vec<Hold> {
         Hold::Role {
             namespace: Some(ns()),
             group: format!("{tenant}-people").into(),
-            role: "edit".into(),
+            role: role_of(runtime).name.into(),
         },
         Hold::Volumes { class: tenant.as_str().into(), tenant: tenant.clone() },
         Hold::ControlPlane { tenant: tenant.clone(), namespace: ns(), kind: "kamaji".into() },
