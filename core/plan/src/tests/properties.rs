@@ -195,6 +195,7 @@ fn parts(plan: &Plan) -> BTreeMap<(DeviceId, Part), String> {
                 .collect();
             format!("{:?} {met:?}", plan.jobs[job])
         }
+        Part::Node(node) => format!("{:?}", plan.nodes.get(node)),
         Part::Head | Part::Holdings(_) | Part::Whole => String::new(),
     };
     let devices = plan.devices.keys();
