@@ -12,6 +12,7 @@ mod pkey;
 mod rule;
 mod slurm;
 mod sound;
+mod statements;
 mod vm;
 
 use std::collections::BTreeSet;

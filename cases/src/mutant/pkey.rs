@@ -255,7 +255,7 @@ impl Fabric {
 
     fn on_it(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        command.env("LD_PRELOAD", FABRIC).env("SIM_HOST", MANAGER);
+        command.env("LD_PRELOAD", FABRIC).env("SIM_HOST", MANAGER).current_dir(&self.folder);
         command.env("OSM_TMP_DIR", &self.folder).env("OSM_CACHE_DIR", &self.folder);
         command
     }

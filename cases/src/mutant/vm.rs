@@ -39,6 +39,18 @@ pub(super) fn print(world: &mut World) {
     }
 }
 
+/// A machine without what keeps the host out of it, which Debian 12's libvirt does not know, and
+/// what that is.
+fn parted(text: &str) -> (String, &str) {
+    const END: &str = "</launchSecurity>\n";
+    let begin = text.find("  <launchSecurity");
+    let end = text.find(END).map(|end| end + END.len());
+    match begin.zip(end).filter(|(begin, end)| begin < end) {
+        Some((begin, end)) => (format!("{}{}", &text[..begin], &text[end..]), &text[begin..end]),
+        None => (text.to_owned(), ""),
+    }
+}
+
 /// An edit that only this dialect has.
 pub(super) fn edit(lines: &[&str], at: usize, chance: &mut Chance) -> Option<Edit> {
     let line = lines[at];
@@ -140,8 +152,12 @@ impl Consumer for Libvirt {
         }
         let mut worst = Effect::Harmless;
         for (before, after) in before.iter().zip(&after).filter(|(before, after)| before != after) {
-            let Some(was) = self.print(before) else { return NOBODY };
-            let Some(is) = self.print(after) else {
+            let ((before, kept), (after, still_kept)) = (parted(before), parted(after));
+            if kept != still_kept {
+                return NOBODY;
+            }
+            let Some(was) = self.print(&before) else { return NOBODY };
+            let Some(is) = self.print(&after) else {
                 return Classified { effect: Effect::Refused, by: BY };
             };
             // The worse of two is the smaller.
@@ -153,8 +169,16 @@ impl Consumer for Libvirt {
 
 /// Each machine of a text.
 fn machines(text: &str) -> Vec<String> {
-    let all = text.split("</domain>").map(|one| one.trim().to_owned());
-    all.filter(|one| !one.is_empty()).map(|one| one + "\n</domain>\n").collect()
+    let mut all = vec![String::new()];
+    for line in text.lines() {
+        let last = all.len() - 1;
+        all[last] += &format!("{line}\n");
+        if line.trim() == "</domain>" {
+            all.push(String::new());
+        }
+    }
+    all.retain(|one| !one.trim().is_empty());
+    all
 }
 
 impl Libvirt {

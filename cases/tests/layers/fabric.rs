@@ -29,7 +29,11 @@ fn a_key_that_no_fabric_has_is_found_in_the_only_line_of_a_job() {
              -green.lab.try=0x0003 : 0x020100fffe000010=full, 0x020100fffe000011=full ;
              +green.lab.try=0x8000 : 0x020100fffe000010=full, 0x020100fffe000011=full ;
             "],
-        expect![""],
+        expect![[r#"
+            severed: a1: pkey does not give green/lab/try its interfaces 0, 1
+            unknown-line: subnet-ams-hall: unknown line `green.lab.try=0x8000 : 0x020100fffe000010=full, 0x020100fffe000011=full ;`: a partition key is written 0x0011 and is from 0x0001 to 0x7fff
+              subnet-ams-hall pkey:4  green.lab.try=0x8000 : 0x020100fffe000010=full, 0x020100fffe000011=full ;
+        "#]],
     );
 }
 

@@ -180,9 +180,12 @@ pub(crate) fn slot(word: &str) -> Result<u8, Why> {
     value(word, WHY).and_then(|slot| if slot < 8 { Ok(slot) } else { Err(WHY) })
 }
 
-/// Rust's numbers may have a plus in front; a device's may not.
+/// Rust's numbers may have a plus in front, or zeros; nobody writes one so, and some would read it
+/// as octal.
 fn value<T: FromStr>(word: &str, why: Why) -> Result<T, Why> {
-    if word.as_bytes().contains(&b'+') {
+    let is_padded =
+        word.len() > 1 && word.starts_with('0') && word.bytes().all(|byte| byte.is_ascii_digit());
+    if is_padded || word.as_bytes().contains(&b'+') {
         return Err(why);
     }
     word.parse().map_err(|_| why)

@@ -18,6 +18,9 @@ use crate::weakness::Weakness;
 /// The driver that hands a function to a virtual machine.
 const TO_MACHINES: &str = "vfio-pci";
 
+/// The drivers by which containers use GPUs. By any other nobody does.
+const TO_WORK: [&str; 2] = ["nvidia", "amdgpu"];
+
 impl Verifier {
     /// An IOMMU group is one place, and so are all groups below a bridge that does not keep its
     /// functions apart.
@@ -99,7 +102,9 @@ impl Verifier {
         for gpu in bits(job.share.gpus) {
             let Some(pci) = view.model.pci.gpus.get(usize::from(gpu)) else { continue };
             let Some((_, name, at)) = driver(pci) else { continue };
-            gpus.add(u64::from((*name == TO_MACHINES) == to_machine) << gpu, *at);
+            let is_its =
+                if to_machine { *name == TO_MACHINES } else { TO_WORK.contains(&name.as_str()) };
+            gpus.add(u64::from(is_its) << gpu, *at);
         }
         for nic in bits(job.share.nics) {
             let Some(pci) = view.model.pci.nics.get(usize::from(nic)) else { continue };
