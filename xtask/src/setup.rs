@@ -14,7 +14,7 @@ struct Need {
     as_root: bool,
 }
 
-const NEEDS: [Need; 14] = [
+const NEEDS: [Need; 15] = [
     Need {
         what: "rustfmt",
         why: "for the check of the formatting",
@@ -135,9 +135,16 @@ const NEEDS: [Need; 14] = [
         as_root: true,
     },
     Need {
-        what: "libvirt's schema",
-        why: "for machines that libvirt would take",
-        seen_by: &["dpkg", "--status", "libvirt-clients", "libxml2-utils"],
+        what: "libvirt with its schema",
+        why: "for machines that libvirt takes, and what it makes of them",
+        seen_by: &[
+            "dpkg",
+            "--status",
+            "libvirt-clients",
+            "libvirt-daemon-system",
+            "libxml2-utils",
+            "qemu-system-x86",
+        ],
         install: &[
             &["apt-get", "update", "--quiet"],
             &[
@@ -147,7 +154,28 @@ const NEEDS: [Need; 14] = [
                 "--yes",
                 "--no-install-recommends",
                 "libvirt-clients",
+                "libvirt-daemon-system",
                 "libxml2-utils",
+                "qemu-system-x86",
+            ],
+        ],
+        as_root: true,
+    },
+    Need {
+        what: "a subnet manager with a simulated fabric",
+        why: "for partitions that real ports hold",
+        seen_by: &["dpkg", "--status", "opensm", "ibsim-utils", "infiniband-diags"],
+        install: &[
+            &["apt-get", "update", "--quiet"],
+            &[
+                "apt-get",
+                "install",
+                "--quiet",
+                "--yes",
+                "--no-install-recommends",
+                "opensm",
+                "ibsim-utils",
+                "infiniband-diags",
             ],
         ],
         as_root: true,

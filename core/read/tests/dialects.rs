@@ -1,5 +1,7 @@
 //! The page about dialects says what their descriptions say.
 
+#![allow(clippy::unwrap_used, reason = "a text takes whatever is written into it")]
+
 use std::fmt::Write;
 
 use expect_test::expect_file;
@@ -30,7 +32,7 @@ fn describe(dialect: Dialect, page: &mut String) {
         read::description(dialect);
     write!(page, "\n## {dialect}\nRead by {consumer}.\n").unwrap();
     for sentence in *otherwise {
-        write!(page, "- {sentence}\n").unwrap();
+        writeln!(page, "- {sentence}").unwrap();
     }
     if !demanded.is_empty() {
         page.push_str("\n| must be there | where | or else |\n|---|---|---|\n");

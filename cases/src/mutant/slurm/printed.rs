@@ -48,10 +48,10 @@ pub(super) fn by_scontrol(said: &str) -> Printed {
             for (key, value) in pairs.filter(|(key, _)| !NOISE.contains(key)) {
                 printed.0.insert(format!("{about}{key}"), value.to_owned());
             }
-        } else if let Some((key, value)) = line.split_once(" = ") {
-            if !NOISE.contains(&key.trim()) {
-                printed.0.insert(key.trim().to_owned(), value.trim().to_owned());
-            }
+        } else if let Some((key, value)) = line.split_once(" = ")
+            && !NOISE.contains(&key.trim())
+        {
+            printed.0.insert(key.trim().to_owned(), value.trim().to_owned());
         }
     }
     printed

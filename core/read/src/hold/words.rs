@@ -4,9 +4,7 @@ use std::fmt;
 
 use model::{Confidential, Evidence, Runtime};
 
-use super::{
-    AttestReport, ClaimedGpu, DeviceFile, Direction, Function, Hold, Peer, SlurmFact,
-};
+use super::{AttestReport, ClaimedGpu, DeviceFile, Direction, Function, Hold, Peer, SlurmFact};
 
 /// What a claim says, in words.
 impl fmt::Display for Hold {
