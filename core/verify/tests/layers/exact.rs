@@ -266,6 +266,7 @@ fn a_namespace_is_open_to_itself_and_as_large_as_its_tenant() {
               kubernetes kubernetes (tenant gold:9): namespace gold may use 9 of gpu.nvidia.com.deviceclass.resource.k8s.io/devices
             nobodys-volumes: kubernetes: volumes of class blue may be asked for, and are no tenant's
               kubernetes kubernetes (tenant blue:14): namespace blue may store 2199023255552 bytes in class blue
+              kubernetes kubernetes lacks whose volumes of class blue are
             no-role: kubernetes: members of red-people have no role in their namespace red
               kubernetes kubernetes (tenant red:1): namespace red is red's
               kubernetes kubernetes lacks a role for red-people in red
