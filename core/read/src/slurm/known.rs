@@ -59,7 +59,6 @@ const IGNORED: &[Ignored] = &[
     fixed("CredType=cred/munge", "the only one that is known"),
     free("DebugFlags=<name>", LOGS),
     free("DefMemPerCPU=<many>", "what a job gets that asks for nothing"),
-    free("DefMemPerCPU=0", DEFAULT),
     free("DefMemPerNode=0", DEFAULT),
     free("DefMemPerNode=<many>", "what a job gets that asks for nothing"),
     free("DisableRootJobs=(yes|no)", "root is no tenant"),
