@@ -46,37 +46,37 @@ fn a_pair_that_may_not_meet_is_explained() {
         &["why", "red/tune", "blue/train", CLUSTER],
         0,
         expect![[r#"
-        Of 4 pairs, the first between which most passes:
-        n1/2 at leaf-1 Ethernet1/3 (red/tune) to n2/0 at leaf-1 Ethernet1/9 (blue/train)
-          owner    apart  red/tune and blue/train did not both consent to anything
-          port     open   leaf-1 Ethernet1/3 is in segment 100018 as 10.1.0.10
-                   leaf-1 nxos:176  switchport access vlan 4
-                   leaf-1 nxos:180  ip source binding 10.1.0.10 0201.0000.0002 vlan 4 interface Ethernet1/3
-          port     open   leaf-1 Ethernet1/9 is in segment 100016 as 10.1.0.2
-                   leaf-1 nxos:88  switchport access vlan 2
-                   leaf-1 nxos:92  ip source binding 10.1.0.2 0201.0000.0008 vlan 2 interface Ethernet1/9
-          segment  apart  two bridge domains of one device: not bridged
-          vrf      apart  VRF t2 imports nothing that VRF t1 exports
-          group    apart  group 18 to group 16, judged at the receiver's switch
-                   leaf-1 nxos:172  match connected-endpoints vrf t2 ipv4 10.1.0.10/32
-                   leaf-1 nxos:83   match connected-endpoints vrf t1 ipv4 10.1.0.2/32
-          nothing passes
-        n2/0 at leaf-1 Ethernet1/9 (blue/train) to n1/2 at leaf-1 Ethernet1/3 (red/tune)
-          owner    apart  blue/train and red/tune did not both consent to anything
-          port     open   leaf-1 Ethernet1/9 is in segment 100016 as 10.1.0.2
-                   leaf-1 nxos:88  switchport access vlan 2
-                   leaf-1 nxos:92  ip source binding 10.1.0.2 0201.0000.0008 vlan 2 interface Ethernet1/9
-          port     open   leaf-1 Ethernet1/3 is in segment 100018 as 10.1.0.10
-                   leaf-1 nxos:176  switchport access vlan 4
-                   leaf-1 nxos:180  ip source binding 10.1.0.10 0201.0000.0002 vlan 4 interface Ethernet1/3
-          segment  apart  two bridge domains of one device: not bridged
-          vrf      apart  VRF t1 imports nothing that VRF t2 exports
-          group    apart  group 16 to group 18, judged at the receiver's switch
-                   leaf-1 nxos:83   match connected-endpoints vrf t1 ipv4 10.1.0.2/32
-                   leaf-1 nxos:172  match connected-endpoints vrf t2 ipv4 10.1.0.10/32
-          nothing passes
-        They cannot meet.
-    "#]],
+            Of 4 pairs, the first between which most passes:
+            n1/2 at leaf-1 Ethernet1/3 (red/tune) to n2/0 at leaf-1 Ethernet1/9 (blue/train)
+              owner    apart  red/tune and blue/train did not both consent to anything
+              port     open   leaf-1 Ethernet1/3 is in segment 100018 as 10.1.0.10
+                       leaf-1 nxos:187  switchport access vlan 4
+                       leaf-1 nxos:191  ip source binding 10.1.0.10 0201.0000.0002 vlan 4 interface Ethernet1/3
+              port     open   leaf-1 Ethernet1/9 is in segment 100016 as 10.1.0.2
+                       leaf-1 nxos:97   switchport access vlan 2
+                       leaf-1 nxos:101  ip source binding 10.1.0.2 0201.0000.0008 vlan 2 interface Ethernet1/9
+              segment  apart  two bridge domains of one device: not bridged
+              vrf      apart  VRF t2 imports nothing that VRF t1 exports
+              group    apart  group 18 to group 16, judged at the receiver's switch
+                       leaf-1 nxos:183  match connected-endpoints vrf t2 ipv4 10.1.0.10/32
+                       leaf-1 nxos:92   match connected-endpoints vrf t1 ipv4 10.1.0.2/32
+              nothing passes
+            n2/0 at leaf-1 Ethernet1/9 (blue/train) to n1/2 at leaf-1 Ethernet1/3 (red/tune)
+              owner    apart  blue/train and red/tune did not both consent to anything
+              port     open   leaf-1 Ethernet1/9 is in segment 100016 as 10.1.0.2
+                       leaf-1 nxos:97   switchport access vlan 2
+                       leaf-1 nxos:101  ip source binding 10.1.0.2 0201.0000.0008 vlan 2 interface Ethernet1/9
+              port     open   leaf-1 Ethernet1/3 is in segment 100018 as 10.1.0.10
+                       leaf-1 nxos:187  switchport access vlan 4
+                       leaf-1 nxos:191  ip source binding 10.1.0.10 0201.0000.0002 vlan 4 interface Ethernet1/3
+              segment  apart  two bridge domains of one device: not bridged
+              vrf      apart  VRF t1 imports nothing that VRF t2 exports
+              group    apart  group 16 to group 18, judged at the receiver's switch
+                       leaf-1 nxos:92   match connected-endpoints vrf t1 ipv4 10.1.0.2/32
+                       leaf-1 nxos:183  match connected-endpoints vrf t2 ipv4 10.1.0.10/32
+              nothing passes
+            They cannot meet.
+        "#]],
     );
 }
 
@@ -90,17 +90,17 @@ fn a_pair_that_may_meet_is_explained() {
             n1/0 at leaf-1 Ethernet1/1 (red/train) to n5/0 at leaf-2 swp9 (vault/files)
               owner    open   red/train and vault/files both consented to tcp 2049
               port     open   leaf-1 Ethernet1/1 is in segment 100017 as 10.1.0.2
-                       leaf-1 nxos:128  switchport access vlan 3
-                       leaf-1 nxos:132  ip source binding 10.1.0.2 0201.0000.0000 vlan 3 interface Ethernet1/1
+                       leaf-1 nxos:137  switchport access vlan 3
+                       leaf-1 nxos:141  ip source binding 10.1.0.2 0201.0000.0000 vlan 3 interface Ethernet1/1
               port     open   leaf-2 swp9 is in segment 100019 as 10.9.0.2
                        leaf-2 linux:20  link swp9 master br19 mtu 9216 judged
                        leaf-2 linux:21  neigh 10.9.0.2 lladdr 02:01:00:00:00:20 dev swp9 master br19
               segment  apart  the sender's segment imports nothing that the receiver's exports
               vrf      open   VRF t2 imports what VRF t3 exports
-                       leaf-1 nxos:148  route-target import 65000:50003 evpn
+                       leaf-1 nxos:158  route-target import 65000:50003 evpn
                        leaf-2 frr:61    route-target export 65000:50003
               group    open   a rule lets groups 17 and 19 speak at tcp 2049
-                       leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
+                       leaf-1 nxos:132  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
                        leaf-2 table:19  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
                        leaf-2 table:21  permit t3 17 19 tcp 2049
               passes: unicast to tcp 2049, routed through a tunnel
@@ -110,15 +110,15 @@ fn a_pair_that_may_meet_is_explained() {
                        leaf-2 linux:20  link swp9 master br19 mtu 9216 judged
                        leaf-2 linux:21  neigh 10.9.0.2 lladdr 02:01:00:00:00:20 dev swp9 master br19
               port     open   leaf-1 Ethernet1/1 is in segment 100017 as 10.1.0.2
-                       leaf-1 nxos:128  switchport access vlan 3
-                       leaf-1 nxos:132  ip source binding 10.1.0.2 0201.0000.0000 vlan 3 interface Ethernet1/1
+                       leaf-1 nxos:137  switchport access vlan 3
+                       leaf-1 nxos:141  ip source binding 10.1.0.2 0201.0000.0000 vlan 3 interface Ethernet1/1
               segment  apart  the sender's segment imports nothing that the receiver's exports
               vrf      open   VRF t3 reaches it in VNI 50002
                        leaf-2 linux:22  reach 10.1.0.2-10.1.0.5 vrf t3 vtep 10.255.0.2 every 2 vni 50002
               group    open   a rule lets groups 19 and 17 speak at tcp 2049
                        leaf-2 table:19  endpoint t3 10.9.0.2 mac 02:01:00:00:00:20 port swp9 tag 19
-                       leaf-1 nxos:123  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
-                       leaf-1 nxos:149  security contract source 17 destination 19 policy P-17-tcp-2049 bidir
+                       leaf-1 nxos:132  match connected-endpoints vrf t2 ipv4 10.1.0.2/32
+                       leaf-1 nxos:160  security contract source 17 destination 19 policy P-17-tcp-2049
               passes: unicast from tcp 2049, routed through a tunnel
             They can meet: unicast to tcp 2049, unicast from tcp 2049.
         "#]],

@@ -30,9 +30,9 @@ pub(crate) const DESCRIPTION: Description = Description {
         Ignored::free("", "end", "the end of the text"),
         Ignored::free("", "no ipv6 forwarding", "what the kernel does outside of VRFs"),
         Ignored::fixed("", "no zebra nexthop kernel enable", "how routes are written"),
-        Ignored::free("interface", "description <text>", "a name for people"),
+        Ignored::fixed("interface", "description <text>", "a name for people"),
         Ignored::fixed("router bgp", "bgp router-id <address>", "what the speaker calls itself"),
-        Ignored::free("router bgp", "bgp log-neighbor-changes", "what the daemon writes"),
+        Ignored::fixed("router bgp", "bgp log-neighbor-changes", "what the daemon writes"),
         Ignored::fixed(
             "router bgp",
             "bgp bestpath as-path multipath-relax",

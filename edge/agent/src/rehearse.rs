@@ -159,7 +159,8 @@ fn check(
 fn hold(device: &Name, job: u64) -> Request {
     const LINES: u64 = 40;
     let text = |line: &dyn Fn(u64) -> String| (0..LINES).map(line).collect::<String>();
-    let frr = text(&|line| format!("vrf t{line}\n vni {}\nexit-vrf\n", 50_000 + line));
+    let vrfs = text(&|line| format!("vrf t{line}\n vni {}\nexit-vrf\n", 50_000 + line));
+    let frr = format!("frr defaults datacenter\n{vrfs}");
     let linux = text(&|line| format!("neigh 10.{job}.{line}.2 lladdr {MAC} dev swp1 master br1\n"));
     let table = text(&|line| {
         format!("peers t17 10.{job}.{line}.2-10.{job}.{line}.9 vtep 10.255.0.4 tag 1001\n")

@@ -6,7 +6,7 @@ use apply::{Admitted, NotAdmitted, Offer, Order};
 use expect_test::{Expect, expect};
 use model::{DeviceId, Dialect, Digest, Epoch, Generation, Name};
 
-const FRR: &str = "vrf t17\n vni 50017\nexit-vrf\n";
+const FRR: &str = "frr defaults datacenter\nvrf t17\n vni 50017\nexit-vrf\n";
 const LINUX: &str = "vtep 10.255.0.3\nvrf t17\n";
 
 fn name(text: &str) -> Name {
