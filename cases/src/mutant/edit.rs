@@ -13,6 +13,9 @@ pub(super) fn at_random(dialect: Dialect, sound: &str, chance: &mut Chance) -> O
     let lines: Vec<&str> = sound.lines().collect();
     let at = chance.below(lines.len());
     let line = *lines.get(at)?;
+    if dialect == Dialect::Slurm && lines[at..].iter().take(2).any(|line| is_heading(line)) {
+        return None;
+    }
     if chance.percent(60) {
         let own = match dialect {
             Dialect::Pkey => Some(pkey::edit(&lines, at, chance)?),
@@ -30,6 +33,12 @@ pub(super) fn at_random(dialect: Dialect, sound: &str, chance: &mut Chance) -> O
         _ => between(dialect, &lines, at, chance)?,
     };
     Some(Mutant { kind, line: at as u32 + 1, what, text })
+}
+
+/// The lines that part Slurm's files stand in none of them.
+fn is_heading(line: &str) -> bool {
+    matches!(line, "# reservations" | "# jobs")
+        || (line.starts_with("# ") && line.ends_with(".conf"))
 }
 
 /// For every word that lines begin with: a text without any such line.

@@ -412,7 +412,7 @@ fn a_label_that_contradicts_the_cables_is_found() {
             "],
         expect![[r#"
             drift: h2: the label fabric.topograph.run/tier-0 is leaf-2; the fleet says leaf-1
-              kubernetes kubernetes:1199  fabric.topograph.run/tier-0: leaf-2
+              kubernetes kubernetes:1197  fabric.topograph.run/tier-0: leaf-2
         "#]],
     );
 }
@@ -427,10 +427,10 @@ fn a_role_for_strangers_is_a_breach() {
             "],
         expect![[r#"
             breach: group blue-admins (blue) meets namespace violet-t5 (violet) in role tenant-member of namespace violet-t5: data can cross
-              kubernetes kubernetes:1856  bulkhead.dev/tenant: violet
-              kubernetes kubernetes:1985  name: blue-admins
+              kubernetes kubernetes:1854  bulkhead.dev/tenant: violet
+              kubernetes kubernetes:1983  name: blue-admins
             no-role: kubernetes: members of violet-admins have no role in their namespace violet-t5
-              kubernetes kubernetes:1856  bulkhead.dev/tenant: violet
+              kubernetes kubernetes:1854  bulkhead.dev/tenant: violet
         "#]],
     );
 }

@@ -10,9 +10,15 @@ metadata: {name: small}
 spec:
   models:
     nodes: {box: {gpu: {product: H100, board: HGX-8}, gpus: 1, nics: {count: 1, rate: 400Gbps}}}
-    racks: {rack: {nodes: {model: box, count: 1}}}
-    pods: {pod: {racks: {model: rack, count: 1}, spines: 1}}
-  sites: [{name: ams, jurisdiction: NL, pods: [{name: p, model: pod}]}]
+  sites:
+  - name: s
+    jurisdiction: NL
+    kind: core
+    pods:
+    - name: p
+      dialect: frr
+      leaves: [{name: leaf-0}]
+      nodes: [{name: n0, model: box, leaf: leaf-0}]
 ";
 
 /// Loads waivers in short form, `name: {spec in flow style}`, and says what they are, or why not.
@@ -46,9 +52,11 @@ fn check(shorts: &str, expected: Expect) {
 fn a_waiver_is_about_a_line_of_a_device_until_a_day() {
     check(
         "
-        one: {device: p-leaf-1, line: 'snmp-server * x', reason: r, by: me, until: 2027-06-30}
+        one: {device: leaf-0, line: 'snmp-server * x', reason: r, by: me, until: 2027-06-30}
         ",
-        expect![[""]],
+        expect![[r#"
+            one: leaf-0 `snmp-server * x` until 2027-06-30
+        "#]],
     );
 }
 
@@ -56,14 +64,14 @@ fn a_waiver_is_about_a_line_of_a_device_until_a_day() {
 fn what_vouches_for_anything_or_for_ever_is_refused() {
     check(
         "
-        all: {device: p-leaf-1, line: '* x', reason: r, by: me, until: 2027-06-30}
-        begin: {device: p-leaf-1, line: 'snmp*', reason: r, by: me, until: 2027-06-30}
-        never: {device: p-leaf-1, line: 'x', reason: r, by: me, until: never}
-        ends: {device: p-leaf-1, line: 'x', reason: r, by: me}
-        why: {device: p-leaf-1, line: 'x', reason: ' ', by: me, until: 2027-06-30}
+        all: {device: leaf-0, line: '* x', reason: r, by: me, until: 2027-06-30}
+        begin: {device: leaf-0, line: 'snmp*', reason: r, by: me, until: 2027-06-30}
+        never: {device: leaf-0, line: 'x', reason: r, by: me, until: never}
+        ends: {device: leaf-0, line: 'x', reason: r, by: me}
+        why: {device: leaf-0, line: 'x', reason: ' ', by: me, until: 2027-06-30}
         where: {device: leaf-9, line: 'x', reason: r, by: me, until: 2027-06-30}
-        twice: {device: p-leaf-1, line: 'x', reason: r, by: me, until: 2027-06-30}
-        twice: {device: p-leaf-1, line: 'y', reason: r, by: me, until: 2027-06-30}
+        twice: {device: leaf-0, line: 'x', reason: r, by: me, until: 2027-06-30}
+        twice: {device: leaf-0, line: 'y', reason: r, by: me, until: 2027-06-30}
         ",
         expect![[""]],
     );

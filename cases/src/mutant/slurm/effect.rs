@@ -111,6 +111,9 @@ fn effect(key: &str, sound: &str, edited: &str) -> Effect {
         | "SlurmdSpoolDir" | "StateSaveLocation" => {
             harmless(FOLDERS.iter().any(|folder| edited.starts_with(folder)))
         }
+        // Where munge listens as it is packaged.
+        "AuthInfo" => harmless(edited == "socket=/run/munge/munge.socket.2"),
+        "UsePAM" => harmless(matches!(edited, "0" | "no")),
         "MailProg" => harmless(matches!(edited, "/bin/mail" | "/usr/bin/mail")),
         "SelectTypeParameters" => harmless(edited.eq_ignore_ascii_case("CR_CORE_MEMORY")),
         "KillWait"
@@ -125,6 +128,8 @@ fn effect(key: &str, sound: &str, edited: &str) -> Effect {
         },
         "DefMemPerCPU" | "DefMemPerNode" | "MaxArraySize" | "MaxJobCount" => match seconds() {
             Some(1000..) => Effect::Harmless,
+            // Without a default there is none.
+            Some(0) if of.starts_with("DefMem") => Effect::Harmless,
             _ if edited == "UNLIMITED" || edited.is_empty() => Effect::Harmless,
             _ => Effect::Cuts,
         },

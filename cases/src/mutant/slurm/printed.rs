@@ -231,7 +231,13 @@ fn put(printed: &mut Printed, kind: &str, pairs: &[(&str, &str)]) -> Option<()> 
     }
     printed.0.insert(format!("{begin}is"), "there".into());
     for (key, value) in &pairs[1..] {
-        printed.0.insert(format!("{begin}{}", spelled(key)), (*value).to_owned());
+        let key = spelled(key);
+        // Words of a closed list have no letter case.
+        let value = match key.as_str() {
+            "ExclusiveUser" | "OverSubscribe" | "State" => value.to_ascii_uppercase(),
+            _ => (*value).to_owned(),
+        };
+        printed.0.insert(format!("{begin}{key}"), value);
     }
     Some(())
 }
