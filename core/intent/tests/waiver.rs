@@ -73,6 +73,14 @@ fn what_vouches_for_anything_or_for_ever_is_refused() {
         twice: {device: leaf-0, line: 'x', reason: r, by: me, until: 2027-06-30}
         twice: {device: leaf-0, line: 'y', reason: r, by: me, until: 2027-06-30}
         ",
-        expect![[""]],
+        expect![[r#"
+            bad-value: a.yaml:1:101: `* x` cannot be read as `line`. Expected: a line whose first word is said, with `*` for single words.
+            bad-value: a.yaml:2:103: `snmp*` cannot be read as `line`. Expected: a line whose first word is said, with `*` for single words.
+            bad-value: a.yaml:3:134: `never` cannot be read as `until`. Expected: a day of the calendar, such as 2026-12-31.
+            missing-key: a.yaml:4:79: key `until` is missing in a waiver. Add `until`.
+            bad-value: a.yaml:5:114: ` ` cannot be read as `reason`. Expected: one line of text.
+            dangling: a.yaml:6:89: there is no device `leaf-9`. Did you mean `leaf-0`?
+            duplicate-name: a.yaml:8:66: waiver `twice` is already at a.yaml:7:66. Rename or remove one of the two.
+        "#]],
     );
 }
