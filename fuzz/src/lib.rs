@@ -22,10 +22,20 @@ pub fn read_whatever(dialect: Dialect, bytes: &[u8]) {
     }
     // A document of many lines may be refused as a whole, where it begins.
     let is_whole = matches!(dialect, Dialect::Vm | Dialect::Kubernetes);
+    let begins = begin_of_last(dialect, &text);
     assert!(
-        reading.unknown.iter().any(|unknown| is_whole || unknown.line == last),
+        reading.unknown.iter().any(|one| is_whole || (begins..=last).contains(&one.line)),
         "the last line is nonsense and was not reported"
     );
+}
+
+/// Where the last line begins: Slurm goes on in the next line behind a backslash.
+fn begin_of_last(dialect: Dialect, text: &str) -> u32 {
+    let lines: Vec<&str> = text.lines().collect();
+    let (_, before) = lines.split_last().unwrap_or((&"", &[]));
+    let joined = before.iter().rev().take_while(|line| line.ends_with('\\')).count();
+    let joined = if dialect == Dialect::Slurm { joined } else { 0 };
+    u32::try_from(lines.len() - joined).unwrap_or(u32::MAX)
 }
 
 /// Any text is documents or refusals, and every refusal says where and what.
