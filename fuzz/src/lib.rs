@@ -29,11 +29,12 @@ pub fn read_whatever(dialect: Dialect, bytes: &[u8]) {
     );
 }
 
-/// Where the last line begins: Slurm goes on in the next line behind a backslash.
+/// Where the last line begins: Slurm goes on in the next line behind a backslash, and may pass over
+/// empty ones.
 fn begin_of_last(dialect: Dialect, text: &str) -> u32 {
     let lines: Vec<&str> = text.lines().collect();
     let (_, before) = lines.split_last().unwrap_or((&"", &[]));
-    let goes_on = |line: &&&str| line.trim_end().ends_with('\\');
+    let goes_on = |line: &&&str| line.trim_end().is_empty() || line.trim_end().ends_with('\\');
     let joined = before.iter().rev().take_while(goes_on).count();
     let joined = if dialect == Dialect::Slurm { joined } else { 0 };
     u32::try_from(lines.len() - joined).unwrap_or(u32::MAX)

@@ -41,9 +41,12 @@ impl<'a> Logical<'a> {
                 logical.text = Err("the line goes on, and nothing follows");
                 break;
             };
-            logical.joined += 1;
+            let is_next = next.number == first.number + logical.joined + 1;
+            logical.joined = next.number - first.number;
             logical.text = if next.text.starts_with('#') {
                 Err("a comment cannot be joined with a line")
+            } else if !is_next {
+                Err("an empty line stands behind one that goes on")
             } else {
                 let gap = if next.indent > 0 { " " } else { "" };
                 bare(next.text).map(|next| Cow::Owned(format!("{begin}{gap}{next}")))
