@@ -168,11 +168,10 @@ impl Sending {
             // Programs were told by the receipts.
             return Ok(Ended::Broken);
         }
-        let is_in_force = applied.in_force() && applied.is_started;
         for receipt in applied.receipts {
             receipt.outcome?;
         }
-        Ok(if is_in_force { Ended::Done } else { Ended::Found })
+        Ok(Ended::Done)
     }
 
     /// Tells the agents to stay with the last plan.

@@ -13,7 +13,12 @@ fn what_a_hand_did_to_frr_is_undone_when_it_is_told_of_the_next_job() {
     // Agents tell of drift and leave it alone.
     // An FRR that was just restarted may refuse; then it is applied again.
     let words = ["apply", "--to", "agents", "--on-drift", "alarm", "--prune", "--yes"];
-    let apply = || until("the plan is in force", || lab.ask(&words).0 == Some(0));
+    let apply = || {
+        until("the plan is in force", || {
+            let (code, said) = lab.ask(&words);
+            code == Some(0) && !said.contains("Not in force")
+        });
+    };
     let proof = || lab.ask(&["verify", "--held", "--from", "agents"]).0;
     apply();
     let policies = || agents(&lab).statuses().into_values();
