@@ -6,6 +6,7 @@
 //! judges the edited text as if it had been rendered. None that opens or cuts may be proved.
 
 mod edit;
+mod frr;
 mod insert;
 mod judge;
 mod pkey;
@@ -21,6 +22,7 @@ use model::Dialect;
 
 use crate::Chance;
 
+pub use frr::Frr;
 pub use judge::{Judged, judge, run};
 pub use pkey::OpenSm;
 pub use rule::Rules;

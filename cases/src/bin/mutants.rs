@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use cases::Chance;
-use cases::mutant::{Consumer, Effect, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound};
+use cases::mutant::{Consumer, Effect, Frr, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound};
 use model::Dialect;
 
 fn main() -> ExitCode {
@@ -53,6 +53,10 @@ fn mutate(asked: &Asked) -> Result<bool, String> {
     let mut consumer: Box<dyn Consumer> = match asked.dialect {
         Dialect::Pkey => Box::new(OpenSm::default()),
         Dialect::Vm => Box::new(Libvirt::default()),
+        Dialect::Frr => match Frr::new() {
+            Some(daemons) => Box::new(daemons),
+            None => Box::new(Rules(Dialect::Frr)),
+        },
         Dialect::Slurm => match Slurmctld::new() {
             Some(controller) => Box::new(controller),
             None => Box::new(Rules(Dialect::Slurm)),

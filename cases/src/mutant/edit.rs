@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::Dialect;
 use read::description;
 
-use super::{Mutant, MutantKind, pkey, vm};
+use super::{Mutant, MutantKind, frr, pkey, vm};
 use crate::Chance;
 
 /// One edit; none where chance came upon a line that cannot be edited so.
@@ -18,6 +18,7 @@ pub(super) fn at_random(dialect: Dialect, sound: &str, chance: &mut Chance) -> O
     }
     if chance.percent(60) {
         let own = match dialect {
+            Dialect::Frr => Some(frr::edit(&lines, at, chance)?),
             Dialect::Pkey => Some(pkey::edit(&lines, at, chance)?),
             Dialect::Vm => Some(vm::edit(&lines, at, chance)?),
             _ => None,
@@ -44,8 +45,9 @@ fn is_heading(line: &str) -> bool {
 /// For every word that lines begin with: a text without any such line.
 pub(super) fn absences(dialect: Dialect, sound: &str) -> Vec<Mutant> {
     let first = |line: &str| {
+        let line = line.trim_start();
         let end = line.find([' ', '=', '>']).unwrap_or(line.len());
-        line.trim_start()[..].get(..end).unwrap_or(line).to_owned()
+        line[..end].to_owned()
     };
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();

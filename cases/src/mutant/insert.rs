@@ -17,6 +17,7 @@ pub(super) struct Accepted {
 /// What is known to be accepted in a dialect, hostile or not.
 pub(super) const fn accepted(dialect: Dialect) -> &'static [Accepted] {
     match dialect {
+        Dialect::Frr => super::frr::ACCEPTED,
         Dialect::Slurm => super::slurm::ACCEPTED,
         Dialect::Pkey => super::pkey::ACCEPTED,
         Dialect::Vm => super::vm::ACCEPTED,

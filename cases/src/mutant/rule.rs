@@ -2,7 +2,7 @@
 
 use model::Dialect;
 
-use super::{Classified, Consumer, Effect, Mutant, MutantKind, insert, slurm, statements};
+use super::{Classified, Consumer, Effect, Mutant, MutantKind, frr, insert, slurm, statements};
 
 /// Says by written rules what an edit does.
 #[derive(Clone, Copy, Debug)]
@@ -10,8 +10,10 @@ pub struct Rules(pub Dialect);
 
 impl Consumer for Rules {
     fn classify(&mut self, sound: &str, mutant: &Mutant) -> Classified {
-        if self.0 == Dialect::Slurm {
-            return slurm::by_rules(sound, mutant);
+        match self.0 {
+            Dialect::Slurm => return slurm::by_rules(sound, mutant),
+            Dialect::Frr => return frr::by_rules(sound, mutant),
+            _ => {}
         }
         if statements::is_about(self.0) {
             return statements::classify(sound, mutant);

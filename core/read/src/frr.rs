@@ -1,29 +1,31 @@
 //! Dialect `frr`: sessions, VRFs and route targets, as FRRouting's `show running-config` has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 
 use model::{Port, VrfName};
+use smol_str::SmolStr;
 use wire::Vni;
 
 use crate::dialect::{self, Compared, Demanded, Description, Ignored};
 use crate::lines::{Line, lines};
 use crate::values::{Why, address, asn, distinguisher, port, prefixed, seconds, target, vni, vrf};
-use crate::{Claim, Fact, Reading, Scope, Stray, Unknown};
+use crate::{Claim, Fact, Lacking, Reading, Scope, Stray, Unknown};
 
 /// What is known of it.
 pub(crate) const DESCRIPTION: Description = Description {
     consumer: "FRRouting, by vtysh and `show running-config`",
     ignored: &[
         Ignored::free("", "!<text>", "a comment"),
+        Ignored::free("", "#<text>", "a comment"),
         Ignored::free("", "frr version <version>", "which program printed it"),
         Ignored::fixed("", "frr defaults datacenter", "what the other lines are read by"),
         Ignored::free("", "hostname <name>", "a name for people"),
-        Ignored::free(
-            "",
-            "log (file|syslog|stdout) <text>",
-            "what the daemons write of themselves",
-        ),
+        Ignored::free("", "log file <path>", "what the daemons write of themselves"),
+        Ignored::free("", "log file <path> <name>", "what the daemons write of themselves"),
         Ignored::free("", "log (syslog|stdout)", "what the daemons write of themselves"),
+        Ignored::free("", "log (syslog|stdout) <name>", "what the daemons write of themselves"),
         Ignored::free("", "log timestamp precision <number>", "how they write it"),
         Ignored::free("", "service integrated-vtysh-config", "where the text is kept"),
         Ignored::free("", "line vty", "how people log in, by a socket of the machine"),
@@ -48,22 +50,40 @@ pub(crate) const DESCRIPTION: Description = Description {
             "no bgp default ipv4-unicast",
             "which sessions speak IPv4 is said of each",
         ),
-        Ignored::fixed("router bgp", "timers bgp <number> <number>", "how soon loss is noticed"),
-        Ignored::fixed("unicast", "maximum-paths <number>", "how many paths are used at once"),
+        Ignored::fixed(
+            "router bgp",
+            "timers bgp (1|3|10|60) (3|9|30|180)",
+            "how soon loss is noticed",
+        ),
+        Ignored::fixed("unicast", "maximum-paths (2|4|8|16|32|64|128)", PATHS),
         Ignored::fixed(
             "vrf unicast",
             "redistribute connected",
             "the VRF's own addresses, to the VRF's own table",
         ),
-        Ignored::fixed("vrf unicast", "maximum-paths <number>", "how many paths are used at once"),
+        Ignored::fixed("vrf unicast", "maximum-paths (2|4|8|16|32|64|128)", PATHS),
         Ignored::fixed("vrf evpn", "advertise (ipv4|ipv6) unicast", "the VRF's own addresses"),
     ],
-    demanded: &[Demanded {
-        place: "",
-        line: "frr defaults datacenter",
-        beside: "",
-        why: "sessions without a filter of their own then carry nothing",
-    }],
+    demanded: &[
+        Demanded {
+            place: "",
+            line: "frr defaults datacenter",
+            beside: "",
+            why: "sessions without a filter of their own then carry nothing",
+        },
+        Demanded {
+            place: "",
+            line: "no zebra nexthop kernel enable",
+            beside: "",
+            why: "routes are refused once a link was taken away and made again",
+        },
+        Demanded {
+            place: "",
+            line: "bgp bestpath as-path multipath-relax",
+            beside: "router bgp <number>",
+            why: "one uplink carries everything",
+        },
+    ],
     uncompared: &[
         "exit",
         "exit-vrf",
@@ -78,16 +98,23 @@ pub(crate) const DESCRIPTION: Description = Description {
     otherwise: &[
         "`vrf t17` is printed for every VRF that zebra sees, whether it was told about it or not.",
         "Route targets that nobody named are made from the AS and the VNI, and imported from any AS.",
+        "A segment's routes carry the targets of its VRF besides their own.",
+        "What `network` names is announced, whether the device has it or not.",
+        "A device announces its own `interface lo`, and each VRF its own networks: what is missing of \
+         that is told where it belongs.",
     ],
     read,
 };
+
+/// Why the number of paths passes over, from two on.
+const PATHS: &str = "how many paths are used at once";
 
 fn read(text: &str) -> Reading {
     let reading = Reading::with_room_for(text);
     let mut reader = Reader { reading, ..Reader::default() };
     for line in lines(text).filter(|line| !line.text.is_empty()) {
         // A comment stands anywhere, also where nothing else may.
-        if line.text.starts_with('!') {
+        if line.text.starts_with(['!', '#']) {
             reader.reading.ignored.push(line.number);
             continue;
         }
@@ -144,7 +171,7 @@ enum Block {
     /// `router bgp 1`, or `router bgp 1 vrf t17`.
     Bgp(Instance),
     /// `address-family ipv4 unicast`, or in a VRF also `address-family ipv6 unicast`.
-    Unicast(Instance),
+    Unicast(Instance, Family),
     /// `address-family l2vpn evpn`.
     Evpn(Instance),
     /// `vni 101001` in the EVPN of the default instance.
@@ -164,8 +191,8 @@ impl Block {
             Self::Vrf(_) => "vrf",
             Self::Bgp(None) => "router bgp",
             Self::Bgp(Some(_)) => "router bgp vrf",
-            Self::Unicast(None) => "unicast",
-            Self::Unicast(Some(_)) => "vrf unicast",
+            Self::Unicast(None, _) => "unicast",
+            Self::Unicast(Some(_), _) => "vrf unicast",
             Self::Evpn(None) => "evpn",
             Self::Evpn(Some(_)) => "vrf evpn",
             Self::Segment(_) => "evpn vni",
@@ -177,11 +204,20 @@ impl Block {
 /// A BGP instance: the default one, or that of a VRF.
 type Instance = Option<VrfName>;
 
+/// A family of addresses.
+#[derive(Clone, Copy)]
+enum Family {
+    V4,
+    V6,
+}
+
 #[derive(Default)]
 struct Reader {
     reading: Reading,
     block: Block,
     targets: BTreeMap<Scope, Targets>,
+    own: Own,
+    networks: BTreeMap<VrfName, Networks>,
 }
 
 /// Which targets of a scope the text names. FRR makes up what nobody named.
@@ -223,10 +259,24 @@ impl Reader {
             Block::Vrf(name) => self.vrf(number, name.clone(), words),
             Block::Bgp(None) => self.default_bgp(number, words),
             Block::Bgp(Some(name)) => self.tenant_bgp(number, name.clone(), words),
-            Block::Unicast(None) => self.underlay(number, words),
-            Block::Unicast(Some(_)) => Err(No::Unheard),
+            Block::Unicast(None, _) => self.underlay(number, words),
+            Block::Unicast(Some(name), family) => {
+                if let ["redistribute", "connected"] = words {
+                    let networks = self.networks.entry(name.clone()).or_default();
+                    networks.redistributes[*family as usize] = true;
+                }
+                Err(No::Unheard)
+            }
             Block::Evpn(None) => self.default_evpn(number, words),
-            Block::Evpn(Some(name)) => self.routes(number, Scope::Vrf(name.clone()), words),
+            Block::Evpn(Some(name)) => {
+                let name = name.clone();
+                if let ["advertise", family @ ("ipv4" | "ipv6"), "unicast"] = words {
+                    let family = if *family == "ipv4" { Family::V4 } else { Family::V6 };
+                    let networks = self.networks.entry(name.clone()).or_default();
+                    networks.advertises[family as usize] = true;
+                }
+                self.routes(number, Scope::Vrf(name), words)
+            }
             Block::Segment(vni) => self.routes(number, Scope::Segment(*vni), words),
             Block::Foreign(_) => Err(No::Wrong("it stands in an address family nobody knows")),
         }
@@ -248,6 +298,10 @@ impl Reader {
                 asn(number)?;
                 Block::Bgp(Some(vrf(name)))
             }
+            ["frr", "defaults", "datacenter"] => {
+                self.own.is_here = true;
+                return Err(No::Unheard);
+            }
             ["frr", "defaults", profile, ..] if *profile != "datacenter" => {
                 return Err(No::Wrong("only with `frr defaults datacenter` do sessions stand"));
             }
@@ -263,7 +317,8 @@ impl Reader {
     fn cable(&mut self, line: u32, port: Port, words: &[&str]) -> Result<(), No> {
         let fact = match words {
             ["ip", "address", at] => {
-                let (address, _prefix) = prefixed(at)?;
+                let (address, prefix) = prefixed(at)?;
+                self.own.cables.push((line, address, prefix, words.join(" ").into()));
                 Fact::CableAddress { port, address }
             }
             ["shutdown"] => Fact::Down(port),
@@ -292,16 +347,17 @@ impl Reader {
         match words {
             ["neighbor", at, "remote-as", number] => {
                 let (address, remote) = (address(at)?, asn(number)?);
+                self.own.neighbors.insert(address);
                 self.claim(line, Fact::Neighbor { address, remote });
                 Ok(())
             }
             ["neighbor", at, "timers", "connect", seconds] => {
                 address(at)?;
-                timer(seconds)
+                timer(seconds, 1..=120)
             }
             ["neighbor", at, "timers", keepalive, hold] => {
                 address(at)?;
-                timer(keepalive).and(timer(hold))
+                timer(keepalive, 1..=60).and(timer(hold, 3..=180))
             }
             _ => self.address_family(None, words),
         }
@@ -316,8 +372,10 @@ impl Reader {
 
     fn address_family(&mut self, instance: Instance, words: &[&str]) -> Result<(), No> {
         self.block = match words {
-            ["address-family", "ipv4", "unicast"] => Block::Unicast(instance),
-            ["address-family", "ipv6", "unicast"] if instance.is_some() => Block::Unicast(instance),
+            ["address-family", "ipv4", "unicast"] => Block::Unicast(instance, Family::V4),
+            ["address-family", "ipv6", "unicast"] if instance.is_some() => {
+                Block::Unicast(instance, Family::V6)
+            }
             ["address-family", "l2vpn", "evpn"] => Block::Evpn(instance),
             ["address-family", ..] => {
                 self.block = Block::Foreign(instance);
@@ -333,7 +391,10 @@ impl Reader {
     fn underlay(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
         let fact = match words {
             ["network", prefix] => match prefixed(prefix)? {
-                (address, 32) => Fact::Announces(address),
+                (address, 32) => {
+                    self.own.announced.push((line, address, words.join(" ").into()));
+                    Fact::Announces(address)
+                }
                 _ => return Err(No::Wrong("only single addresses are announced: /32")),
             },
             ["neighbor", at, "activate"] => Fact::UnderlayWith(address(at)?),
@@ -413,7 +474,7 @@ impl Reader {
             ("exit-vrf", Block::Vrf(_)) => Block::Top,
             (
                 "exit" | "exit-address-family",
-                Block::Unicast(instance) | Block::Evpn(instance) | Block::Foreign(instance),
+                Block::Unicast(instance, _) | Block::Evpn(instance) | Block::Foreign(instance),
             ) => Block::Bgp(instance),
             ("exit-address-family", Block::Segment(_)) => Block::Bgp(None),
             ("exit" | "exit-vni", Block::Segment(_)) => Block::Evpn(None),
@@ -441,6 +502,7 @@ impl Reader {
         let (address, 32) = prefixed(at)? else {
             return Err(No::Wrong("a loopback has a single address: /32"));
         };
+        self.own.loopbacks.push(address);
         self.claim(line, Fact::Loopback(address));
         Ok(())
     }
@@ -460,8 +522,15 @@ impl Reader {
     }
 
     fn finish(mut self) -> Reading {
+        let explicit = self.reading.claims.len();
+        self.own.say(&mut self.reading);
+        for (scope, targets) in &self.targets {
+            if let Scope::Vrf(vrf) = scope {
+                let networks = self.networks.get(vrf).copied().unwrap_or_default();
+                networks.lack(vrf, targets.opened, &mut self.reading);
+            }
+        }
         let claims = &mut self.reading.claims;
-        let explicit = claims.len();
         let automatic = self.targets.into_iter().filter(|(_, targets)| targets.are_automatic());
         claims.extend(automatic.map(|(scope, targets)| Claim {
             line: targets.opened,
@@ -474,8 +543,81 @@ impl Reader {
     }
 }
 
-/// Timers decide how soon a lost session is noticed, not who meets.
-fn timer(word: &str) -> Result<(), No> {
-    seconds(word)?;
-    Ok(())
+/// Timers decide how soon a lost session is noticed, not who meets. It must be noticed, and soon.
+fn timer(word: &str, usual: RangeInclusive<u16>) -> Result<(), No> {
+    let seconds = seconds(word)?;
+    match usual.contains(&seconds) {
+        true => Ok(()),
+        false => Err(No::Wrong("a session that is lost would not be noticed soon")),
+    }
+}
+
+/// The device's own addresses, which are what the underlay carries.
+#[derive(Default)]
+struct Own {
+    /// Whether the text says what a device itself is, and not only what a tenant or a job is.
+    is_here: bool,
+    loopbacks: Vec<Ipv4Addr>,
+    announced: Vec<(u32, Ipv4Addr, SmolStr)>,
+    neighbors: BTreeSet<Ipv4Addr>,
+    cables: Vec<(u32, Ipv4Addr, u8, SmolStr)>,
+}
+
+impl Own {
+    /// What is announced is what the device is, and an address leads to a neighbour.
+    fn say(&self, reading: &mut Reading) {
+        if !self.is_here {
+            return;
+        }
+        for (line, address, text) in &self.announced {
+            if !self.loopbacks.contains(address) {
+                let fact = Fact::Stray { what: Stray::Route, line: text.clone() };
+                reading.claims.push(Claim { line: *line, fact });
+            }
+        }
+        for (line, address, prefix, text) in &self.cables {
+            // The other end of a cable (RFC 3021).
+            let other = Ipv4Addr::from_bits(address.to_bits() ^ 1);
+            if *prefix != 31 || !self.neighbors.contains(&other) {
+                let fact = Fact::Stray { what: Stray::Address, line: text.clone() };
+                reading.claims.push(Claim { line: *line, fact });
+            }
+        }
+        let mut lack = |text: String, why| {
+            reading.lacking.push(Lacking { line: 0, text: text.into(), why });
+        };
+        if self.loopbacks.is_empty() {
+            lack("ip address … of interface lo".into(), "nobody knows where its tunnels end");
+        }
+        for own in &self.loopbacks {
+            if !self.announced.iter().any(|(_, announced, _)| announced == own) {
+                let text = format!("network {own}/32 of address-family ipv4 unicast");
+                lack(text, "others do not know the way to it");
+            }
+        }
+    }
+}
+
+/// What a VRF tells others of its own networks, by family.
+#[derive(Clone, Copy, Default)]
+struct Networks {
+    redistributes: [bool; 2],
+    advertises: [bool; 2],
+}
+
+impl Networks {
+    fn lack(self, vrf: &VrfName, line: u32, reading: &mut Reading) {
+        const WHY: &str = "other devices do not know the networks of the VRF here";
+        for (family, at) in [("ipv4", Family::V4), ("ipv6", Family::V6)] {
+            let mut lack = |text: String| {
+                reading.lacking.push(Lacking { line, text: text.into(), why: WHY });
+            };
+            if !self.redistributes[at as usize] {
+                lack(format!("redistribute connected of {family} unicast in VRF {vrf}"));
+            }
+            if !self.advertises[at as usize] {
+                lack(format!("advertise {family} unicast in VRF {vrf}"));
+            }
+        }
+    }
 }

@@ -94,6 +94,7 @@ codes! {
     DeadImport "dead-import" Low "take the import away, or let its owner export the target";
     Joined "joined" High "take the import away, or write a permit on both sides";
     MisleadingImport "misleading-import" Medium "take the import away: permits need `reach` lines";
+    MixedTarget "mixed-target" Medium "give segments and VRFs targets of their own";
     StrangeReach "strange-reach" High "take the `reach` line away, or write a permit on both sides";
     DeadReach "dead-reach" Low "take the `reach` line away";
     StrayRoute "stray-route" High "take the route away: it can lead out of its VRF";
@@ -110,7 +111,7 @@ codes! {
     OpenVrf "open-vrf" High "let the VRF deny by default";
     Unrouted "unrouted" High "put the bridge domain into its tenant's VRF";
     NoVni "no-vni" Medium "give the VRF its VNI";
-    DownVni "vni-down" Medium "let the VRF say `vni … l3`, or give its VNI a VLAN that routes";
+    DownVni "vni-down" Medium "give the VRF the VNI of its tunnel; on a switch say `vni … l3`";
     Learns "learns" High "switch learning off at the tunnel";
     Untagged "untagged" Medium "let the tunnel carry tags";
     StrangeSource "strange-source" Medium "send the tunnel from the device's own address";

@@ -1,10 +1,10 @@
 //! The verdict about each place.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::net::Ipv4Addr;
 
-use model::{Consent, DeviceId, Dialect, RouteDistinguisher, RouteTarget, TenantName, VrfName};
+use model::{Consent, DeviceId, Dialect, RouteDistinguisher, VrfName};
 use read::{Bridge, Scope};
 use wire::{Tag, Vni};
 
@@ -12,7 +12,6 @@ use crate::cross::{Crossings, Who, who};
 use crate::device::{At, Device, Lines, Rule};
 use crate::finding::{Diagnosis, Finding, MissingLine, ScopeAt, Talk, Weak};
 use crate::index::{DomainKey, Seat};
-use crate::layers::Owner;
 use crate::verifier::{JobId, Spotted, Verifier};
 use crate::weakness::Weakness;
 
@@ -270,6 +269,12 @@ impl Verifier {
             self.judge_rules(device, &lines.contracts, judgement);
             self.judge_switched(device, vrf, lines, judgement);
         } else {
+            if let Some(vni) = lines.vni.first()
+                && !lines.tunnels.values().any(|tunnel| tunnel == vni)
+            {
+                self.weak(judgement, Some(device), Weakness::DownVni(vrf.clone()), lines.vni.ats());
+                judgement.lacks(device, Dialect::Linux, format!("vxlan … id {vni} … vrf {vrf}"));
+            }
             if let Some(permits) = facts.table.permits.get(vrf) {
                 self.judge_rules(device, permits, judgement);
             }
@@ -348,136 +353,6 @@ impl Verifier {
         !clients.is_empty()
             && !providers.is_empty()
             && clients.iter().all(|client| providers.iter().all(|p| consented(client, p)))
-    }
-
-    fn judge_target(&self, target: RouteTarget, judgement: &mut Judgement) {
-        let none = BTreeSet::new();
-        let importers = self.index.importers.get(&target).unwrap_or(&none);
-        let exporters = self.index.exporters.get(&target).unwrap_or(&none);
-        let is_segment = |scope: &Scope| matches!(scope, Scope::Segment(_));
-        // A segment takes nothing from a VRF that exports the same target, nor a VRF from a segment.
-        let is_dead =
-            |of_segment: bool| exporters.iter().all(|(_, scope)| is_segment(scope) != of_segment);
-        let (dead_for_segments, dead_for_vrfs) = (is_dead(true), is_dead(false));
-        let exporting = self.tenants_behind(exporters);
-        for at in importers {
-            let (device, scope) = at;
-            let dead = if is_segment(scope) { dead_for_segments } else { dead_for_vrfs };
-            if dead {
-                let weakness = Weakness::DeadImport { scope: scope.clone(), target };
-                let ats = self.import_at(*device, scope, target);
-                self.weak(judgement, Some(*device), weakness, ats);
-            } else {
-                self.judge_join(at, target, &exporting, judgement);
-            }
-        }
-        self.judge_segments(target, importers, exporters, judgement);
-        self.judge_leaks(target, judgement);
-    }
-
-    /// The tenants in these VRFs, each with one VRF it has for itself. A VRF that two tenants
-    /// share is told of where it is.
-    fn tenants_behind<'a>(
-        &'a self,
-        scopes: &'a BTreeSet<(DeviceId, Scope)>,
-    ) -> BTreeMap<&'a TenantName, &'a (DeviceId, Scope)> {
-        let mut tenants = BTreeMap::new();
-        for at in scopes {
-            if let Some(tenant) = self.only_tenant(at) {
-                tenants.entry(tenant).or_insert(at);
-            }
-        }
-        tenants
-    }
-
-    pub(crate) fn only_tenant(&self, (device, scope): &(DeviceId, Scope)) -> Option<&TenantName> {
-        let Scope::Vrf(vrf) = scope else { return None };
-        let mut tenants = self.index.tenants_in(*device, vrf);
-        tenants.next().filter(|_| tenants.next().is_none())
-    }
-
-    /// A VRF may import only its own tenant's routes, and those of tenants it consents with.
-    fn judge_join(
-        &self,
-        at: &(DeviceId, Scope),
-        target: RouteTarget,
-        exporting: &BTreeMap<&TenantName, &(DeviceId, Scope)>,
-        judgement: &mut Judgement,
-    ) {
-        let Some(ours) = self.only_tenant(at) else { return };
-        let strange = |theirs: &TenantName| theirs != ours && !self.consents.between(ours, theirs);
-        if let Some((theirs, exporter)) = exporting.iter().find(|(theirs, _)| strange(theirs)) {
-            let [ours, theirs] = [ours, theirs].map(|tenant| Owner::Tenant(tenant.clone()));
-            self.weak_join(at, ours, target, exporter, theirs, judgement);
-            return;
-        }
-        // On Linux a consent needs no import.
-        let foreign = exporting.keys().find(|theirs| **theirs != ours);
-        if let Some(theirs) = foreign.filter(|_| !self.world.is_switch(at.0)) {
-            let (scope, theirs) = (at.1.clone(), (*theirs).clone());
-            let weakness = Weakness::MisleadingImport { scope, target, theirs };
-            let ats = self.import_at(at.0, &at.1, target);
-            self.weak(judgement, Some(at.0), weakness, ats);
-        }
-    }
-
-    fn weak_join(
-        &self,
-        (device, scope): &(DeviceId, Scope),
-        ours: Owner,
-        target: RouteTarget,
-        exporter: &(DeviceId, Scope),
-        theirs: Owner,
-        judgement: &mut Judgement,
-    ) {
-        let exporter = ScopeAt { device: exporter.0, scope: exporter.1.clone() };
-        let weakness = Weakness::Joined { scope: scope.clone(), ours, target, exporter, theirs };
-        let ats = self.import_at(*device, scope, target);
-        self.weak(judgement, Some(*device), weakness, ats);
-    }
-
-    fn judge_segments(
-        &self,
-        target: RouteTarget,
-        importers: &BTreeSet<(DeviceId, Scope)>,
-        exporters: &BTreeSet<(DeviceId, Scope)>,
-        judgement: &mut Judgement,
-    ) {
-        let domains = |scopes: &BTreeSet<(DeviceId, Scope)>| -> Vec<DomainKey> {
-            scopes.iter().flat_map(|at| self.segment_domains(at)).collect()
-        };
-        let importing = domains(importers);
-        let exporting = if importers == exporters { importing.clone() } else { domains(exporters) };
-        let others = if importers == exporters { &[] } else { exporting.as_slice() };
-        let mut owners = importing.iter().chain(others).flat_map(|key| self.seats(key));
-        let first = owners.next().map(|seat| seat.owner);
-        if owners.all(|seat| Some(seat.owner) == first && seat.owner.is_some()) {
-            return;
-        }
-        let owner = |at: &(DeviceId, Scope)| {
-            let keys: Vec<DomainKey> = self.segment_domains(at).collect();
-            keys.iter().flat_map(|key| self.seats(key)).find_map(|seat| seat.owner)
-        };
-        for at in importers {
-            let Some(ours) = owner(at) else { continue };
-            let strange = exporters.iter().find_map(|exporter| {
-                let theirs = owner(exporter).filter(|theirs| *theirs != ours)?;
-                Some((exporter, theirs))
-            });
-            if let Some((exporter, theirs)) = strange {
-                let [ours, theirs] =
-                    [ours, theirs].map(|job| Owner::Job(self.job_name(job).clone()));
-                self.weak_join(at, ours, target, exporter, theirs, judgement);
-            }
-        }
-        judgement.walked = true;
-        let mut crossings = Crossings::new();
-        for from in &importing {
-            for to in exporting.iter().filter(|to| to.0 != from.0) {
-                self.cross(from, to, &mut crossings);
-            }
-        }
-        judgement.findings.extend(crossings.into_values());
     }
 
     fn judge_tag(&self, tag: Tag, judgement: &mut Judgement) {
@@ -644,12 +519,6 @@ impl Verifier {
             }
         }
         owners
-    }
-
-    fn import_at(&self, device: DeviceId, scope: &Scope, target: RouteTarget) -> Vec<At> {
-        let lines = self.facts(device).scopes.get(scope);
-        let imports = lines.into_iter().flat_map(|lines| lines.imports.iter());
-        imports.filter(|(held, _)| *held == target).map(|(_, at)| *at).collect()
     }
 
     pub(crate) fn contradiction<T: PartialEq + Display>(

@@ -21,6 +21,7 @@ mod meeting;
 mod missing;
 mod promise;
 mod switch;
+mod targets;
 mod tree;
 mod verifier;
 mod vouched;

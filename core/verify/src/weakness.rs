@@ -57,6 +57,8 @@ pub enum Weakness {
     /// A VRF of a Linux device imports another tenant's routes, which lead nowhere there and take
     /// the place of its own.
     MisleadingImport { scope: Scope, target: RouteTarget, theirs: TenantName },
+    /// A segment and a VRF share a target. Routes of segments carry those of their VRF, too.
+    MixedTarget { scope: Scope, target: RouteTarget, other: ScopeAt },
     /// A VRF of one tenant sends into the VNI of another without a consent.
     StrangeReach { vrf: VrfName, ours: TenantName, vni: Vni, theirs: TenantName },
     /// A VRF sends into a VNI that nobody has.
@@ -149,6 +151,7 @@ impl Weakness {
             Self::DeadImport { .. } => Code::DeadImport,
             Self::Joined { .. } => Code::Joined,
             Self::MisleadingImport { .. } => Code::MisleadingImport,
+            Self::MixedTarget { .. } => Code::MixedTarget,
             Self::StrangeReach { .. } => Code::StrangeReach,
             Self::DeadReach { .. } => Code::DeadReach,
             Self::SharedVrf { .. } => Code::SharedVrf,
@@ -201,7 +204,8 @@ impl Weakness {
             }
             Self::DeadImport { scope, target }
             | Self::Joined { scope, target, .. }
-            | Self::MisleadingImport { scope, target, .. } => format!("{scope}, target {target}"),
+            | Self::MisleadingImport { scope, target, .. }
+            | Self::MixedTarget { scope, target, .. } => format!("{scope}, target {target}"),
             Self::StrangeReach { vrf, vni, .. } | Self::DeadReach { vrf, vni } => {
                 format!("VRF {vrf}, VNI {vni}")
             }
@@ -331,6 +335,10 @@ impl Weakness {
             Self::MisleadingImport { scope, target, theirs } => format!(
                 "{scope} imports {target} of {theirs}: FRR then takes the router of {theirs} for \
                  its own"
+            ),
+            Self::MixedTarget { scope, target, other } => format!(
+                "{scope} and {} share {target}: segments then hear of endpoints elsewhere",
+                other.show(fleet)
             ),
             Self::StrangeReach { vrf, ours, vni, theirs } => format!(
                 "VRF {vrf} of {ours} sends into VNI {vni} of {theirs} without a consent of both"
