@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use cases::Chance;
-use cases::mutant::{Consumer, Effect, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound};
+use cases::mutant::{
+    Consumer, Effect, Judged, Libvirt, OpenSm, Packets, Rules, Slurmctld, run, sound,
+};
 use model::Dialect;
 
 fn main() -> ExitCode {
@@ -57,6 +59,11 @@ fn mutate(asked: &Asked) -> Result<bool, String> {
             Some(controller) => Box::new(controller),
             None => Box::new(Rules(Dialect::Slurm)),
         },
+        Dialect::Table => {
+            let mut tables = world.artifacts.iter().filter(|one| one.dialect == Dialect::Table);
+            let first = tables.next().ok_or("no table in this world")?;
+            Box::new(Packets::new(&world, Dialect::Table, first.device))
+        }
         dialect => Box::new(Rules(dialect)),
     };
     let mut chance = Chance::new(asked.seed);
