@@ -10,6 +10,7 @@ pub mod mutant;
 mod patch;
 mod random;
 mod story;
+pub mod truth;
 
 pub use chance::Chance;
 pub use cut::{Cut, at_random};

@@ -9,6 +9,7 @@ mod edit;
 mod frr;
 mod insert;
 mod judge;
+mod packets;
 mod pkey;
 mod rule;
 mod slurm;
@@ -18,12 +19,13 @@ mod vm;
 
 use std::collections::BTreeSet;
 
-use model::Dialect;
+use model::{DeviceId, Dialect};
 
 use crate::Chance;
 
 pub use frr::Frr;
 pub use judge::{Judged, judge, run};
+pub use packets::Packets;
 pub use pkey::OpenSm;
 pub use rule::Rules;
 pub use slurm::Slurmctld;
@@ -84,6 +86,9 @@ pub struct Classified {
 
 /// Who says what an edit does.
 pub trait Consumer {
+    /// The texts that follow are of this device. Who reads each text for itself need not know.
+    fn at(&mut self, _device: DeviceId) {}
+
     /// Says what the edit does to whoever reads the text.
     fn classify(&mut self, sound: &str, mutant: &Mutant) -> Classified;
 }

@@ -5,7 +5,6 @@
 
 mod ground;
 mod packets;
-mod truth;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,11 +13,11 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cases::truth::{Truth, by_packets, by_verifier, is_beyond_the_oracle};
 use cases::{Chance, HOLES, Hole, World, at_random, two_leaves};
 use ground::Ground;
 use model::{Artifact, Dialect};
 use packets::{Arena, Passed};
-use truth::{Truth, by_packets, by_verifier, is_beyond_the_oracle};
 use verify::{Code, Finding};
 
 /// How many worlds are compared, unless the environment says otherwise.

@@ -2,14 +2,9 @@
 //! names is a packet that crosses in `sim`, every packet that crosses is a breach it names, and
 //! the same for what must be able to meet.
 
-mod truth;
-
-use std::collections::BTreeSet;
-
+use cases::truth::{Truth, Walked, by_verifier, is_beyond_the_oracle};
 use cases::{Chance, Cut, World, at_random, world};
-use model::{DeviceId, Port};
 use sim::Fabric;
-use truth::{Truth, by_verifier, is_beyond_the_oracle};
 use verify::Finding;
 
 const WORLDS: u64 = 10_000;
@@ -83,11 +78,7 @@ fn disagreement(
 fn by_packets(world: &World) -> Truth {
     let mut fabric = Fabric::new(world.plan.fleet.clone());
     fabric.load(&world.artifacts);
-    let mut ports: BTreeSet<(DeviceId, Port)> = fabric.ports();
-    ports.extend(world.owners.ports.keys().copied());
-    let ports: Vec<(DeviceId, Port)> = ports.into_iter().collect();
-    let (meetings, honest) = (fabric.meetings(&ports), fabric.conversations(&ports));
-    truth::by_packets(&world.owners, &ports.into_iter().collect(), &meetings, &honest)
+    Walked::of(&fabric, &world.owners).truth(&world.owners)
 }
 
 fn sentences(world: &World, found: &[Finding]) -> String {

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use cases::Chance;
-use cases::mutant::{Consumer, Effect, Frr, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound};
+use cases::mutant::{
+    Consumer, Effect, Frr, Judged, Libvirt, OpenSm, Packets, Rules, Slurmctld, run, sound,
+};
 use model::Dialect;
 
 fn main() -> ExitCode {
@@ -61,6 +63,11 @@ fn mutate(asked: &Asked) -> Result<bool, String> {
             Some(controller) => Box::new(controller),
             None => Box::new(Rules(Dialect::Slurm)),
         },
+        dialect @ (Dialect::Linux | Dialect::Nxos | Dialect::Table) => {
+            let mut artifacts = world.artifacts.iter().filter(|one| one.dialect == dialect);
+            let first = artifacts.next().ok_or("no such text in this world")?;
+            Box::new(Packets::new(&world, dialect, first.device))
+        }
         dialect => Box::new(Rules(dialect)),
     };
     let mut chance = Chance::new(asked.seed);

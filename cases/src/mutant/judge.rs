@@ -99,6 +99,7 @@ pub fn run(
     let mut all = Vec::with_capacity(count);
     for artifact in artifacts {
         let sound = artifact.text();
+        consumer.at(artifact.device);
         for mutant in mutants(dialect, &sound, chance, share) {
             let classified = consumer.classify(&sound, &mutant);
             all.push(judge(world, artifact, mutant, classified, &mut verifier));

@@ -6,8 +6,14 @@ use model::Dialect;
 
 use crate::{World, from_documents};
 
+/// Two leaves of Linux on which tenants have jobs that span both, permits and promises.
+const NETWORK: &str = include_str!("worlds/network.yaml");
+
 /// A sound world with an artifact of the dialect, or why there is none.
 pub fn sound(dialect: Dialect) -> Result<World, String> {
+    if matches!(dialect, Dialect::Frr | Dialect::Linux | Dialect::Table) {
+        return from_documents(NETWORK);
+    }
     let (folder, files): (&str, &[&str]) = match dialect {
         Dialect::Nxos => ("found-tampered-leaf-nxos", &["fleet.yaml", "tenants.yaml", "jobs.yaml"]),
         _ => ("accepted-all-layers-from-one-plan", &["fleet.yaml", "work.yaml"]),

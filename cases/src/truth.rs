@@ -3,30 +3,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Consent, DeviceId, JobName, Owners, Port};
-use sim::{Pair, Passing};
+use sim::{Fabric, Pair, Passing};
 use verify::{Breach, Code, Diagnosis, Endpoint, Finding, Severed, Talk};
 
 /// An owner: a job, or a port of nobody's.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum Who {
+pub enum Who {
+    /// A job.
     Job(JobName),
+    /// Nobody, at this port.
     Nobody(DeviceId, Port),
 }
 
 /// What can happen in a world.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Truth {
+pub struct Truth {
     /// Owners whose packets reach others without consent.
-    pub(crate) crossings: BTreeSet<(Who, Who)>,
+    pub crossings: BTreeSet<(Who, Who)>,
     /// Jobs of which two members cannot meet.
-    pub(crate) severed: BTreeSet<JobName>,
+    pub severed: BTreeSet<JobName>,
     /// Consents of which two members cannot meet.
-    pub(crate) unmet: BTreeSet<Consent>,
+    pub unmet: BTreeSet<Consent>,
 }
 
 /// A text with a line that nobody knows, one that contradicts itself, or one that leads packets by
 /// a way of its own is refused as it is: what a device would make of it is not for us to say.
-pub(crate) fn is_beyond_the_oracle(finding: &Finding) -> bool {
+#[must_use]
+pub fn is_beyond_the_oracle(finding: &Finding) -> bool {
     matches!(
         finding.code(),
         Code::UnknownLine
@@ -37,7 +40,9 @@ pub(crate) fn is_beyond_the_oracle(finding: &Finding) -> bool {
     )
 }
 
-pub(crate) fn by_verifier(findings: &[Finding]) -> Truth {
+/// What findings say.
+#[must_use]
+pub fn by_verifier(findings: &[Finding]) -> Truth {
     let mut truth = Truth::default();
     for finding in findings {
         match &finding.diagnosis {
@@ -66,29 +71,54 @@ pub(crate) fn by_verifier(findings: &[Finding]) -> Truth {
     truth
 }
 
+/// What passes between ports.
+#[derive(Clone, Debug, Default)]
+pub struct Walked {
+    /// Every port that was asked.
+    pub ports: BTreeSet<(DeviceId, Port)>,
+    /// What passes of all that an attacker can think of.
+    pub meetings: BTreeMap<Pair, Passing>,
+    /// What passes of those who say the truth about themselves.
+    pub conversations: BTreeMap<Pair, Passing>,
+}
+
+impl Walked {
+    /// Sends everything between all ports that somebody owns or that a text names.
+    #[must_use]
+    pub fn of(fabric: &Fabric, owners: &Owners) -> Self {
+        let mut ports = fabric.ports();
+        ports.extend(owners.ports.keys().copied());
+        let asked: Vec<(DeviceId, Port)> = ports.iter().copied().collect();
+        let meetings = fabric.meetings(&asked);
+        Self { ports, meetings, conversations: fabric.conversations(&asked) }
+    }
+
+    /// What happened to whom.
+    #[must_use]
+    pub fn truth(&self, owners: &Owners) -> Truth {
+        by_packets(owners, &self.ports, &self.meetings, &self.conversations)
+    }
+}
+
 /// What packets did: between which ports anything passed that an attacker can think of, and what
 /// passed of those that said the truth about themselves.
-pub(crate) fn by_packets(
+#[must_use]
+pub fn by_packets(
     owners: &Owners,
     ports: &BTreeSet<(DeviceId, Port)>,
     meetings: &BTreeMap<Pair, Passing>,
     conversations: &BTreeMap<Pair, Passing>,
 ) -> Truth {
-    let owner = |port: &(DeviceId, Port)| match owners.ports.get(port) {
-        Some(job) => Who::Job(job.clone()),
-        None => Who::Nobody(port.0, port.1),
-    };
     let mut truth = Truth::default();
-    for (Pair { from, to }, passing) in meetings {
-        let (from, to) = (owner(from), owner(to));
-        if from != to && !is_consented(owners, &from, &to, passing) {
-            truth.crossings.insert((from, to));
-        }
+    for (pair, _) in meetings.iter().filter(|(pair, passing)| crosses(owners, pair, passing)) {
+        truth.crossings.insert((owner(owners, &pair.from), owner(owners, &pair.to)));
     }
     let nothing = Passing::default();
     for from in ports {
         for to in ports.iter().filter(|to| *to != from) {
-            let (Who::Job(a), Who::Job(b)) = (owner(from), owner(to)) else { continue };
+            let (Who::Job(a), Who::Job(b)) = (owner(owners, from), owner(owners, to)) else {
+                continue;
+            };
             let passing = conversations.get(&Pair { from: *from, to: *to }).unwrap_or(&nothing);
             if a == b && !passing.any {
                 truth.severed.insert(a.clone());
@@ -105,6 +135,20 @@ pub(crate) fn by_packets(
         }
     }
     truth
+}
+
+/// Whether what passes goes from one owner to another who did not agree to it.
+#[must_use]
+pub fn crosses(owners: &Owners, pair: &Pair, passing: &Passing) -> bool {
+    let (from, to) = (owner(owners, &pair.from), owner(owners, &pair.to));
+    from != to && !is_consented(owners, &from, &to, passing)
+}
+
+fn owner(owners: &Owners, port: &(DeviceId, Port)) -> Who {
+    match owners.ports.get(port) {
+        Some(job) => Who::Job(job.clone()),
+        None => Who::Nobody(port.0, port.1),
+    }
 }
 
 fn who(endpoint: &Endpoint) -> Who {
