@@ -27,6 +27,7 @@ pub struct Frr {
 /// touched: their sockets are in a file system, their links in a network that is gone afterwards.
 const SCRIPT: &str = r#"
 mount -t tmpfs none /run || exit 4
+echo 1 >/proc/sys/net/ipv4/ip_forward
 mkdir -p /run/frr /run/netns && chown frr:frr /run/frr
 for daemon in zebra staticd bgpd; do
     options="-d -z /run/frr/zserv.api --vty_socket /run/frr -i /run/frr/$daemon.pid -A 127.0.0.1 -P 0"

@@ -58,7 +58,13 @@ fn gone(one: &Statement, edited: &Printed) -> Effect {
         ["neighbor", _, "timers", ..] | ["timers", ..] => Harmless,
         // An interface, VRF, session or family without anything in it is nothing.
         ["interface", _] | ["vrf", _] | ["address-family", ..] => Harmless,
-        ["neighbor", ..] | ["router", "bgp", ..] => Cuts,
+        // Then every session speaks IPv4 without a word.
+        ["neighbor", _, "activate"]
+            if one.family() == "ipv4 unicast"
+                && !edited.0.iter().any(|two| two.line == "no bgp default ipv4-unicast") =>
+        {
+            Harmless
+        }
         _ => Cuts,
     }
 }
