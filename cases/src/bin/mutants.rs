@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use cases::Chance;
 use cases::mutant::{
-    Consumer, Effect, Judged, Libvirt, OpenSm, Packets, Rules, Slurmctld, run, sound,
+    Consumer, Effect, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound, without_programs,
 };
 use model::Dialect;
 
@@ -59,12 +59,7 @@ fn mutate(asked: &Asked) -> Result<bool, String> {
             Some(controller) => Box::new(controller),
             None => Box::new(Rules(Dialect::Slurm)),
         },
-        Dialect::Table => {
-            let mut tables = world.artifacts.iter().filter(|one| one.dialect == Dialect::Table);
-            let first = tables.next().ok_or("no table in this world")?;
-            Box::new(Packets::new(&world, Dialect::Table, first.device))
-        }
-        dialect => Box::new(Rules(dialect)),
+        dialect => without_programs(&world, dialect),
     };
     let mut chance = Chance::new(asked.seed);
     let judged = run(&world, asked.dialect, consumer.as_mut(), &mut chance, asked.count);

@@ -2,7 +2,7 @@
 
 use model::Dialect;
 
-use super::{Classified, Consumer, Effect, Mutant, MutantKind, insert, slurm, statements};
+use super::{Classified, Consumer, Effect, Mutant, MutantKind, insert, slurm};
 
 /// Says by written rules what an edit does.
 #[derive(Clone, Copy, Debug)]
@@ -12,9 +12,6 @@ impl Consumer for Rules {
     fn classify(&mut self, sound: &str, mutant: &Mutant) -> Classified {
         if self.0 == Dialect::Slurm {
             return slurm::by_rules(sound, mutant);
-        }
-        if statements::is_about(self.0) {
-            return statements::classify(sound, mutant);
         }
         if let Some(effect) = insert::effect_of(self.0, mutant) {
             return Classified { effect, by: "rule: the list of accepted lines" };
