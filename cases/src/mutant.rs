@@ -7,21 +7,26 @@
 
 mod edit;
 mod frr;
+mod hostile;
 mod insert;
 mod judge;
+mod kernel;
 mod packets;
 mod pkey;
+mod printed;
 mod rule;
 mod slurm;
 mod sound;
-mod statements;
+mod switch;
 mod vm;
+mod weave;
+mod written;
 
 use std::collections::BTreeSet;
 
 use model::{DeviceId, Dialect};
 
-use crate::Chance;
+use crate::{Chance, World};
 
 pub use frr::Frr;
 pub use judge::{Judged, judge, run};
@@ -31,6 +36,7 @@ pub use rule::Rules;
 pub use slurm::Slurmctld;
 pub use sound::sound;
 pub use vm::Libvirt;
+pub use written::{Written, is_ruled};
 
 /// In which way a text is edited.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -93,12 +99,35 @@ pub trait Consumer {
     fn classify(&mut self, sound: &str, mutant: &Mutant) -> Classified;
 }
 
-/// So many edits of a text, each another one; fewer where there are no more to be found.
+/// Who says what edits of a dialect do where no program is started: packets, or a written rule.
+#[must_use]
+pub fn without_programs(world: &World, dialect: Dialect) -> Box<dyn Consumer + '_> {
+    let first = world.artifacts.iter().find(|artifact| artifact.dialect == dialect);
+    match first.map(|artifact| artifact.device) {
+        Some(device) if is_of_packets(dialect) => Box::new(Packets::new(world, dialect, device)),
+        Some(device) if is_ruled(dialect) => Box::new(Written::new(world, dialect, device)),
+        _ => Box::new(Rules(dialect)),
+    }
+}
+
+/// Whether the simulated fabric says what an edit does.
+const fn is_of_packets(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::Linux | Dialect::Nxos | Dialect::Table)
+}
+
+/// So many edits of a text, each another one; fewer where there are no more to be found. `others`
+/// are all texts of its dialect in the world, of whose lines some are put into this one.
 ///
 /// First what can be counted up: every line that may be added, every kind of line that may be
 /// gone. Then chance.
 #[must_use]
-pub fn mutants(dialect: Dialect, sound: &str, chance: &mut Chance, count: usize) -> Vec<Mutant> {
+pub fn mutants(
+    dialect: Dialect,
+    sound: &str,
+    others: &[&str],
+    chance: &mut Chance,
+    count: usize,
+) -> Vec<Mutant> {
     /// How often chance may come upon an edit that was there before, for each that is wanted.
     const PATIENCE: usize = 60;
     let mut all = Vec::with_capacity(count);
@@ -111,11 +140,21 @@ pub fn mutants(dialect: Dialect, sound: &str, chance: &mut Chance, count: usize)
     for mutant in insert::all(dialect, sound).into_iter().chain(edit::absences(dialect, sound)) {
         keep(mutant, &mut all);
     }
+    let threads = if hostile::lines(dialect).is_empty() {
+        Vec::new()
+    } else {
+        weave::threads(dialect, others)
+    };
     for _ in 0..count * PATIENCE {
         if all.len() >= count {
             break;
         }
-        if let Some(mutant) = edit::at_random(dialect, sound, chance) {
+        let is_woven = !threads.is_empty() && (sound.is_empty() || chance.percent(45));
+        let mutant = match is_woven {
+            true => weave::insert(sound, &threads, chance),
+            false => edit::at_random(dialect, sound, chance),
+        };
+        if let Some(mutant) = mutant {
             keep(mutant, &mut all);
         }
     }

@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use cases::Chance;
 use cases::mutant::{
-    Consumer, Effect, Frr, Judged, Libvirt, OpenSm, Packets, Rules, Slurmctld, run, sound,
+    Consumer, Effect, Frr, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound, without_programs,
 };
 use model::Dialect;
 
@@ -63,12 +63,7 @@ fn mutate(asked: &Asked) -> Result<bool, String> {
             Some(controller) => Box::new(controller),
             None => Box::new(Rules(Dialect::Slurm)),
         },
-        dialect @ (Dialect::Linux | Dialect::Nxos | Dialect::Table) => {
-            let mut artifacts = world.artifacts.iter().filter(|one| one.dialect == dialect);
-            let first = artifacts.next().ok_or("no such text in this world")?;
-            Box::new(Packets::new(&world, dialect, first.device))
-        }
-        dialect => Box::new(Rules(dialect)),
+        dialect => without_programs(&world, dialect),
     };
     let mut chance = Chance::new(asked.seed);
     let judged = run(&world, asked.dialect, consumer.as_mut(), &mut chance, asked.count);

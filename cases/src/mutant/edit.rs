@@ -18,7 +18,7 @@ pub(super) fn at_random(dialect: Dialect, sound: &str, chance: &mut Chance) -> O
     }
     if chance.percent(60) {
         let own = match dialect {
-            Dialect::Frr => Some(frr::edit(&lines, at, chance)?),
+            Dialect::Frr | Dialect::Nxos => Some(frr::edit(&lines, at, chance)?),
             Dialect::Pkey => Some(pkey::edit(&lines, at, chance)?),
             Dialect::Vm => Some(vm::edit(&lines, at, chance)?),
             _ => None,

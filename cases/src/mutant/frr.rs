@@ -11,10 +11,9 @@ use crate::Chance;
 
 mod accepted;
 mod effect;
-mod printed;
 
+use super::printed::Printed;
 pub(super) use accepted::ACCEPTED;
-use printed::Printed;
 
 /// Real daemons of FRR, new ones for each text, in namespaces of their own.
 #[derive(Debug)]
@@ -36,7 +35,7 @@ for daemon in zebra staticd bgpd; do
 done
 vtysh --vty_socket /run/frr -f "$1" >/run/said 2>&1
 took=$?
-grep -q '^%\|: %\|line [0-9]*:' /run/said && took=3
+grep -q '^%\|: %\|line [0-9]*:\|only supported' /run/said && took=3
 vtysh --vty_socket /run/frr -c 'show running-config'
 for daemon in bgpd staticd zebra; do kill -9 $(cat /run/frr/$daemon.pid); done
 exit $took

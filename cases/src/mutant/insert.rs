@@ -2,7 +2,8 @@
 
 use model::Dialect;
 
-use super::{Effect, Mutant, MutantKind};
+use super::sound::{EXPECTED, OTHER};
+use super::{Effect, Mutant, MutantKind, hostile};
 
 /// A line that a consumer accepts.
 pub(super) struct Accepted {
@@ -18,6 +19,7 @@ pub(super) struct Accepted {
 pub(super) const fn accepted(dialect: Dialect) -> &'static [Accepted] {
     match dialect {
         Dialect::Frr => super::frr::ACCEPTED,
+        Dialect::Nxos => super::switch::ACCEPTED,
         Dialect::Slurm => super::slurm::ACCEPTED,
         Dialect::Pkey => super::pkey::ACCEPTED,
         Dialect::Vm => super::vm::ACCEPTED,
@@ -40,7 +42,20 @@ pub(super) fn all(dialect: Dialect, sound: &str) -> Vec<Mutant> {
             text: new.join("\n") + "\n",
         }
     };
-    accepted(dialect).iter().map(put).collect()
+    accepted(dialect).iter().map(put).chain(hostile(dialect, sound)).collect()
+}
+
+/// Each hostile line, at the end.
+fn hostile(dialect: Dialect, sound: &str) -> impl Iterator<Item = Mutant> {
+    hostile::lines(dialect).iter().map(move |line| {
+        let line = line.replace("EXPECTED", EXPECTED).replace("OTHER", OTHER);
+        Mutant {
+            kind: MutantKind::Insert,
+            line: sound.lines().count() as u32 + 1,
+            what: format!("one more: {line}"),
+            text: format!("{sound}{line}\n"),
+        }
+    })
 }
 
 /// What a line that was put in does, by the list.

@@ -11,7 +11,7 @@ use model::{DeviceId, Dialect, Generation, Owners};
 use observe::Held;
 use sim::{Fabric, Pair, Passing};
 
-use super::{Classified, Consumer, Effect, Mutant};
+use super::{Classified, Consumer, Effect, Mutant, kernel, switch};
 use crate::World;
 use crate::truth::{Walked, crosses};
 
@@ -99,8 +99,10 @@ fn exceeds(one: &Passing, other: &Passing) -> bool {
 
 /// What is no matter of who meets whom: whether a text is taken at all, and what it promises.
 fn beside(dialect: Dialect, sound: &str, edited: &str) -> Classified {
-    if dialect != Dialect::Table {
-        return Classified { effect: Effect::Harmless, by: BY };
+    match dialect {
+        Dialect::Linux => return kernel::classify(sound, edited),
+        Dialect::Nxos => return switch::classify(sound, edited),
+        _ => {}
     }
     // An interface for each port: its number is of no matter as long as each has another one.
     let interface = |port: &model::Port| Some(number(&port.to_string()));

@@ -2,7 +2,7 @@
 
 use model::Dialect;
 
-use super::{Classified, Consumer, Effect, Mutant, MutantKind, frr, insert, slurm, statements};
+use super::{Classified, Consumer, Effect, Mutant, MutantKind, frr, insert, slurm};
 
 /// Says by written rules what an edit does.
 #[derive(Clone, Copy, Debug)]
@@ -14,9 +14,6 @@ impl Consumer for Rules {
             Dialect::Slurm => return slurm::by_rules(sound, mutant),
             Dialect::Frr => return frr::by_rules(sound, mutant),
             _ => {}
-        }
-        if statements::is_about(self.0) {
-            return statements::classify(sound, mutant);
         }
         if let Some(effect) = insert::effect_of(self.0, mutant) {
             return Classified { effect, by: "rule: the list of accepted lines" };

@@ -69,6 +69,8 @@ pub enum Fact {
     Announces(Ipv4Addr),
     /// The device tells its EVPN neighbours what it has.
     AdvertisesEvpn,
+    /// The session with this neighbour has a secret, which both ends must have.
+    Secret(Ipv4Addr),
     /// EVPN routes go to this neighbour with their targets and tags.
     TellsTargets(Ipv4Addr),
     /// EVPN routes go to this neighbour with the next hop that they came with.

@@ -100,6 +100,8 @@ pub(crate) const DESCRIPTION: Description = Description {
         "Route targets that nobody named are made from the AS and the VNI, and imported from any AS.",
         "A segment's routes carry the targets of its VRF besides their own.",
         "What `network` names is announced, whether the device has it or not.",
+        "Only what stands behind `frr defaults` and `frr version` is read by them, and a VRF's speaker \
+         has EVPN only behind the device's own.",
         "A device announces its own `interface lo`, and each VRF its own networks: what is missing of \
          that is told where it belongs.",
     ],
@@ -283,6 +285,8 @@ impl Reader {
     }
 
     fn top(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
+        let begins = matches!(words, ["interface" | "vrf" | "router", ..]);
+        self.own.has_begun |= begins;
         self.block = match words {
             ["interface", "lo"] => Block::Loopback,
             ["interface", name] => Block::Cable(port(name)?),
@@ -291,16 +295,31 @@ impl Reader {
             }
             ["vrf", name] => Block::Vrf(vrf(name)),
             ["router", "bgp", number] => {
+                if self.own.tenants_came_first && !self.own.speaks {
+                    return Err(No::Wrong("the VRFs above are no VRFs of EVPN then"));
+                }
+                self.own.speaks = true;
                 self.claim(line, Fact::LocalAs(asn(number)?));
                 Block::Bgp(None)
             }
             ["router", "bgp", number, "vrf", name] => {
                 asn(number)?;
+                self.own.tenants_came_first |= !self.own.speaks;
                 Block::Bgp(Some(vrf(name)))
+            }
+            ["frr", "defaults" | "version", _] if self.own.has_begun => {
+                return Err(No::Wrong("what stands above was read by other defaults"));
             }
             ["frr", "defaults", "datacenter"] => {
                 self.own.is_here = true;
                 return Err(No::Unheard);
+            }
+            ["frr", "version", version] => {
+                let major = version.split('.').next().and_then(|major| major.parse().ok());
+                return Err(match major {
+                    Some(8..=10_u32) => No::Unheard,
+                    _ => No::Wrong("the defaults of this version are not known"),
+                });
             }
             ["frr", "defaults", profile, ..] if *profile != "datacenter" => {
                 return Err(No::Wrong("only with `frr defaults datacenter` do sessions stand"));
@@ -557,6 +576,11 @@ fn timer(word: &str, usual: RangeInclusive<u16>) -> Result<(), No> {
 struct Own {
     /// Whether the text says what a device itself is, and not only what a tenant or a job is.
     is_here: bool,
+    /// Whether a block was opened.
+    has_begun: bool,
+    /// Whether the speaker itself was opened, and whether one of a VRF was before it.
+    speaks: bool,
+    tenants_came_first: bool,
     loopbacks: Vec<Ipv4Addr>,
     announced: Vec<(u32, Ipv4Addr, SmolStr)>,
     neighbors: BTreeSet<Ipv4Addr>,

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use model::numbering::tenant_of_l3vni;
 use model::{Port, VrfName};
-use wire::{Mac, Vni, router_mac};
+use wire::{GATEWAY, Mac, Vni, router_mac};
 
 use crate::dialect::Description;
 use crate::lines::{Line, lines};
@@ -163,6 +163,9 @@ fn bridge_facts(bridge: Bridge, options: &[&str], mut claim: impl FnMut(Fact)) -
     }
     if let Some(vrf) = routed {
         claim(Fact::RoutedIn { bridge: bridge.clone(), vrf });
+    }
+    if gateway.is_some() != ethernet.is_some_and(|ethernet| ethernet == GATEWAY) {
+        return Err("a gateway, and no other bridge, has the Ethernet address of all gateways");
     }
     if let Some((address, prefix)) = gateway {
         claim(Fact::Gateway { bridge, address, prefix });

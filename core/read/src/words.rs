@@ -21,6 +21,7 @@ impl fmt::Display for Fact {
             Self::EvpnWith(address) => write!(f, "exchanges EVPN routes with {address}"),
             Self::Announces(address) => write!(f, "announces {address} to the underlay"),
             Self::AdvertisesEvpn => f.write_str("tells its EVPN neighbours what it has"),
+            Self::Secret(address) => write!(f, "has a secret with {address}"),
             Self::TellsTargets(address) => write!(f, "tells {address} the targets of routes"),
             Self::KeepsNextHop(address) => write!(f, "tells {address} where routes came from"),
             Self::RetainsRoutes => f.write_str("keeps routes that nothing of its own imports"),

@@ -310,10 +310,10 @@ fn the_unclassified_and_the_reserved_are_no_groups() {
     check(
         "\
 security-group 999 name ANY
-  match connected-endpoints vrf t17 ipv4 10.1.0.0/16
+  match connected-endpoints vrf t17 ipv4 10.1.0.0/32
 security-group 15 name RESERVED
 security-group 1001 name J1001
-  match connected-endpoints vrf t17 ipv4 10.1.0.9/24
+  match connected-endpoints vrf t17 ipv4 10.1.0.9/32
   match external-subnets vrf t17 ipv4 0.0.0.0/0
 vrf context t17
   security contract source 999 destination 1001 policy P bidir

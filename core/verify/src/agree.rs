@@ -8,7 +8,7 @@ use model::{DeviceId, Dialect, Port, TenantName, VrfName};
 use read::{Bridge, Scope};
 use wire::{Tag, Vni};
 
-use crate::device::{At, BridgeLines, PortState};
+use crate::device::{At, BridgeLines, PortState, Reach, Vrf};
 use crate::index::VniUser;
 use crate::islands::mate;
 use crate::judge::Judgement;
@@ -117,13 +117,45 @@ impl Verifier {
         }
     }
 
-    /// A VNI belongs to one job or to one tenant, on every device.
+    /// What a VRF sends to other tenants goes one way: of two that hold an address, either may be
+    /// taken.
+    pub(crate) fn judge_ways_out(&self, device: DeviceId, lines: &Vrf, judgement: &mut Judgement) {
+        let mut ways: Vec<&(Reach, At)> = lines.reaches.iter().collect();
+        ways.sort_unstable_by_key(|(reach, at)| (reach.first, reach.run.last, *at));
+        for pair in ways.windows(2) {
+            let [(one, first), (other, second)] = pair else { continue };
+            if one == other || other.first > one.run.last {
+                continue;
+            }
+            let weakness = Weakness::Contradiction {
+                what: "where a VRF sends packets for an address",
+                first: format!("VNI {} by {}", one.vni, one.run.vtep),
+                second: format!("VNI {} by {}", other.vni, other.run.vtep),
+            };
+            self.weak(judgement, Some(device), weakness, [*first, *second]);
+        }
+    }
+
+    /// A VNI belongs to one job or to one tenant, on every device, and is one segment there.
     pub(crate) fn judge_vni(&self, vni: Vni, judgement: &mut Judgement) {
         let mut owners: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
+        let mut before: Option<(DeviceId, &Bridge)> = None;
         for (device, user) in self.index.vnis.get(&vni).into_iter().flatten() {
             let facts = self.facts(*device);
             match user {
                 VniUser::Bridge(bridge) => {
+                    let first = before.replace((*device, bridge));
+                    if let Some((_, first)) = first.filter(|(held, _)| held == device) {
+                        let weakness = Weakness::Contradiction {
+                            what: "the bridge domain of a VNI",
+                            first: first.to_string(),
+                            second: bridge.to_string(),
+                        };
+                        let both =
+                            [first, bridge].into_iter().filter_map(|one| facts.bridges.get(one));
+                        let ats = both.flat_map(|lines| lines.vni.ats());
+                        self.weak(judgement, Some(*device), weakness, ats);
+                    }
                     let mut seats = self.index.domains[device.index()]
                         .get(bridge)
                         .into_iter()

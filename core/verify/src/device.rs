@@ -113,6 +113,8 @@ pub(crate) struct Neighbor {
     pub(crate) remote: Lines<Asn>,
     pub(crate) underlay: Lines<()>,
     pub(crate) evpn: Lines<()>,
+    /// Sessions with it stand only with the same secret at both ends.
+    pub(crate) secret: Lines<()>,
     /// Routes go there with their targets; only a switch says so, FRR does it by itself.
     pub(crate) targets: Lines<()>,
     /// Routes go there with the next hop that they came with; likewise.
@@ -178,8 +180,8 @@ pub(crate) struct Vrf {
 /// Addresses from `first` on whose packets go to a tunnel endpoint with another tenant's VNI.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Reach {
-    first: Ipv4Addr,
-    run: Peers,
+    pub(crate) first: Ipv4Addr,
+    pub(crate) run: Peers,
     pub(crate) vni: Vni,
 }
 
@@ -315,6 +317,10 @@ impl<T: PartialEq> Lines<T> {
 }
 
 impl Device {
+    fn neighbor(&mut self, address: Ipv4Addr) -> &mut Neighbor {
+        self.neighbors.entry(address).or_default()
+    }
+
     /// Takes one claim in, or out again.
     pub(crate) fn turn(&mut self, fact: &Fact, at: At, turn: Turn) {
         match fact {
@@ -324,23 +330,16 @@ impl Device {
                 turn_in(&mut self.cables, *address, *port, at, turn);
             }
             Fact::Neighbor { address, remote } => {
-                self.neighbors.entry(*address).or_default().remote.turn(*remote, at, turn);
+                self.neighbor(*address).remote.turn(*remote, at, turn)
             }
-            Fact::UnderlayWith(address) => {
-                self.neighbors.entry(*address).or_default().underlay.turn((), at, turn);
-            }
-            Fact::EvpnWith(address) => {
-                self.neighbors.entry(*address).or_default().evpn.turn((), at, turn);
-            }
+            Fact::UnderlayWith(address) => self.neighbor(*address).underlay.turn((), at, turn),
+            Fact::EvpnWith(address) => self.neighbor(*address).evpn.turn((), at, turn),
             Fact::Announces(address) => turn_in(&mut self.announces, *address, (), at, turn),
             Fact::AdvertisesEvpn => self.advertises.turn((), at, turn),
             Fact::RetainsRoutes => self.retains.turn((), at, turn),
-            Fact::TellsTargets(address) => {
-                self.neighbors.entry(*address).or_default().targets.turn((), at, turn);
-            }
-            Fact::KeepsNextHop(address) => {
-                self.neighbors.entry(*address).or_default().next_hops.turn((), at, turn);
-            }
+            Fact::TellsTargets(address) => self.neighbor(*address).targets.turn((), at, turn),
+            Fact::Secret(address) => self.neighbor(*address).secret.turn((), at, turn),
+            Fact::KeepsNextHop(address) => self.neighbor(*address).next_hops.turn((), at, turn),
             Fact::Vtep(address) => self.vtep.turn(*address, at, turn),
             Fact::Has(address) => turn_in(&mut self.own, *address, (), at, turn),
             Fact::Loopback(address) => turn_in(&mut self.loopbacks, *address, (), at, turn),

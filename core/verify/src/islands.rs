@@ -130,7 +130,8 @@ fn session(
     let expects = |lines: &Neighbor, of: &Device| {
         lines.remote.first().is_some_and(|remote| of.local_as.first() == Some(remote))
     };
-    (expects(there, theirs) && expects(here, ours)).then(|| Session {
+    let share = there.secret.is_empty() == here.secret.is_empty();
+    (share && expects(there, theirs) && expects(here, ours)).then(|| Session {
         devices: (id, other),
         underlay: !there.underlay.is_empty() && !here.underlay.is_empty(),
         evpn: duties[id.index()].carries(ours, there)

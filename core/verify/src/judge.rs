@@ -134,6 +134,12 @@ impl Verifier {
         };
         self.contradiction(judgement, *device, "the segment of a bridge domain", &lines.vni);
         self.contradiction(judgement, *device, "the VRF of a bridge domain", &lines.vrf);
+        if let Some((first, second)) = lines.gateway.contradiction() {
+            let [one, other] = [first, second].map(|((at, prefix), _)| format!("{at}/{prefix}"));
+            let what = "the gateway of a bridge domain";
+            let weakness = Weakness::Contradiction { what, first: one, second: other };
+            self.weak(judgement, Some(*device), weakness, [first.1, second.1]);
+        }
         if let Some(vni) = lines.vni.first() {
             self.explicit_targets(*device, &Scope::Segment(*vni), &lines.vni, judgement);
             self.judge_tunnel(*device, *vni, lines.vrf.first(), judgement);
@@ -148,6 +154,20 @@ impl Verifier {
         if let Some(address) = domain.outside().filter(|_| !domain.nets.is_empty()) {
             let weakness = Weakness::Outside { bridge: bridge.clone(), address };
             self.weak(judgement, Some(*device), weakness, lines.gateway.ats());
+        }
+        let gateways: Vec<Ipv4Addr> = lines.gateway.values().map(|(at, _)| *at).collect();
+        let own =
+            domain.seats.iter().find(|seat| seat.address.is_some_and(|at| gateways.contains(&at)));
+        if let Some(seat) = own {
+            let weakness = Weakness::Contradiction {
+                what: "whose address the gateway's is",
+                first: format!("bridge domain {bridge}"),
+                second: seat.port.to_string(),
+            };
+            let bound = facts.ports.get(&seat.port).into_iter().flat_map(|port| port.bound.iter());
+            let of_gateway = bound.filter(|((_, address, _), _)| gateways.contains(address));
+            let ats: Vec<At> = of_gateway.map(|(_, at)| *at).collect();
+            self.weak(judgement, Some(*device), weakness, ats);
         }
         let owners: BTreeSet<Option<JobId>> = domain.seats.iter().map(|seat| seat.owner).collect();
         let mut crossings = Crossings::new();
@@ -275,6 +295,7 @@ impl Verifier {
                 self.weak(judgement, Some(device), Weakness::DownVni(vrf.clone()), lines.vni.ats());
                 judgement.lacks(device, Dialect::Linux, format!("vxlan … id {vni} … vrf {vrf}"));
             }
+            self.judge_ways_out(device, lines, judgement);
             if let Some(permits) = facts.table.permits.get(vrf) {
                 self.judge_rules(device, permits, judgement);
             }

@@ -56,6 +56,7 @@ impl Verifier {
             }
             Fact::UnderlayWith(_)
             | Fact::EvpnWith(_)
+            | Fact::Secret(_)
             | Fact::TellsTargets(_)
             | Fact::KeepsNextHop(_)
             | Fact::RetainsRoutes => self.dirty.fabric = true,

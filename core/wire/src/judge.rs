@@ -33,7 +33,7 @@ pub fn judge(tables: Option<Tables<'_>>, arrival: &Arrival<'_>) -> Verdict {
 }
 
 /// The gateway's Ethernet address, the same on every device.
-const GATEWAY: Mac = Mac([2, 0, 0, 0, 0, 1]);
+pub const GATEWAY: Mac = Mac([2, 0, 0, 0, 0, 1]);
 
 /// What is known of the two ends so far: a verdict names it also when it is a refusal.
 struct Tags {

@@ -30,7 +30,7 @@ mod vxlan;
 pub use arrival::{Arrival, Hook};
 pub use flow::{Flow, FlowTransport, Packet, Spoken, flow};
 pub use headers::{Arp, Bth, Ethernet, Vxlan};
-pub use judge::{Verdict, judge};
+pub use judge::{GATEWAY, Verdict, judge};
 pub use mac::{Mac, NotAMac};
 pub use numbering::{ipv4_of, ipv6_of, router_mac};
 pub use reason::Reason;

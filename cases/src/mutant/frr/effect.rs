@@ -1,7 +1,7 @@
 //! The table: what it does when FRR takes a statement more, or one less.
 
-use super::printed::{Printed, Statement};
 use crate::mutant::Effect::{self, Cuts, Harmless, Opens};
+use crate::mutant::printed::{Printed, Statement};
 
 /// What the difference of two printings does: the worst of all that differs.
 pub(super) fn of(sound: &Printed, edited: &Printed) -> Effect {

@@ -235,6 +235,9 @@ impl<'a> Reader<'a> {
         let ["vn-segment", vni] = *words else {
             return Ok(None);
         };
+        if vlan == "1" {
+            return Err("every port without a VLAN of its own is in VLAN 1");
+        }
         self.late.gateways.segments.push((line, vlan, values::vni(vni)?));
         DONE
     }
@@ -431,6 +434,10 @@ impl<'a> Reader<'a> {
                 self.claim(line, Fact::Neighbor { address, remote });
                 DONE
             }
+            ["password", "3", secret] if secret.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                self.claim(line, Fact::Secret(address));
+                DONE
+            }
             ["address-family", "ipv4", "unicast"] => {
                 self.claim(line, Fact::UnderlayWith(address));
                 opens(Block::NeighborIpv4)
@@ -582,7 +589,11 @@ impl<'a> Reader<'a> {
         let ["match", "connected-endpoints", "vrf", vrf, "ipv4", net] = *words else {
             return Ok(None);
         };
-        let member = Fact::InGroup { vrf: values::vrf(vrf), addresses: values::subnet(net)?, tag };
+        let addresses = values::subnet(net)?;
+        if addresses.prefix_len() != 32 {
+            return Err("a group takes in single addresses: /32");
+        }
+        let member = Fact::InGroup { vrf: values::vrf(vrf), addresses, tag };
         self.claim(line, member);
         DONE
     }

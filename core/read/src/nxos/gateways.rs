@@ -97,7 +97,7 @@ impl<'a> Lines<'a> {
             }
             return;
         }
-        if !self.is_up {
+        if !self.is_up || self.is_shut {
             reader.lacks(head, "no shutdown", "a gateway is down until it is told");
         }
         if !self.is_anycast {

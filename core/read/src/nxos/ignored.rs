@@ -41,8 +41,13 @@ pub(super) const IGNORED: &[Ignored] = &[
     ),
     Ignored::free(
         "",
-        "username <name> password 5 <word> role (network-admin|network-operator)",
+        "username admin password 5 <word> role network-admin",
         "who may log in, with a password that is not shown",
+    ),
+    Ignored::free(
+        "",
+        "username <name> password 5 <word> role network-operator",
+        "who may log in and look",
     ),
     Ignored::free("", "no password strength-check", "which passwords people may choose"),
     Ignored::free("", "password strength-check", "which passwords people may choose"),
@@ -196,17 +201,12 @@ pub(super) const IGNORED: &[Ignored] = &[
     Ignored::fixed("router bgp / neighbor", "description <text>", "a name for people"),
     Ignored::free(
         "router bgp / neighbor",
-        "password 3 <hex>",
-        "who the neighbour is, and how soon its loss is noticed",
-    ),
-    Ignored::free(
-        "router bgp / neighbor",
         "bfd",
         "who the neighbour is, and how soon its loss is noticed",
     ),
     Ignored::free(
         "router bgp / neighbor",
-        "timers <number> <number>",
+        "timers (1|3|10|60) (3|9|30|180)",
         "who the neighbour is, and how soon its loss is noticed",
     ),
     Ignored::free(

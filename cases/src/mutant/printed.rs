@@ -1,22 +1,22 @@
-//! What FRR prints, as a set of statements, each with the blocks that it stands in.
+//! What a device prints, as a set of statements, each with the blocks that it stands in.
 
 use std::collections::BTreeSet;
 
 /// A line, and the lines that open the blocks around it, the outermost first.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Statement {
-    pub(super) within: Vec<String>,
-    pub(super) line: String,
+pub(in crate::mutant) struct Statement {
+    pub(in crate::mutant) within: Vec<String>,
+    pub(in crate::mutant) line: String,
 }
 
 impl Statement {
     /// The words of the line.
-    pub(super) fn words(&self) -> Vec<&str> {
+    pub(in crate::mutant) fn words(&self) -> Vec<&str> {
         self.line.split(' ').collect()
     }
 
     /// The VRF whose block it stands in, or that it opens.
-    pub(super) fn vrf(&self) -> Option<&str> {
+    pub(in crate::mutant) fn vrf(&self) -> Option<&str> {
         let head = self.within.first().unwrap_or(&self.line);
         match head.split(' ').collect::<Vec<_>>()[..] {
             ["vrf", name] | ["router", "bgp", _, "vrf", name] => Some(name),
@@ -25,13 +25,13 @@ impl Statement {
     }
 
     /// The address family that it stands in.
-    pub(super) fn family(&self) -> &str {
+    pub(in crate::mutant) fn family(&self) -> &str {
         let mut within = self.within.iter();
         within.find_map(|line| line.strip_prefix("address-family ")).unwrap_or_default()
     }
 
     /// The VRF or the segment whose routes it is about, as the block that opens it.
-    pub(super) fn scope(&self) -> String {
+    pub(in crate::mutant) fn scope(&self) -> String {
         let segment = self.within.iter().find(|line| line.starts_with("vni "));
         let segment = segment.filter(|_| self.vrf().is_none());
         segment.cloned().or_else(|| self.vrf().map(str::to_owned)).unwrap_or_default()
@@ -40,10 +40,10 @@ impl Statement {
 
 /// All that it prints.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Printed(pub(super) BTreeSet<Statement>);
+pub(in crate::mutant) struct Printed(pub(in crate::mutant) BTreeSet<Statement>);
 
 impl Printed {
-    pub(super) fn of(text: &str) -> Self {
+    pub(in crate::mutant) fn of(text: &str) -> Self {
         let mut open: Vec<(usize, String)> = Vec::new();
         let mut all = BTreeSet::new();
         for line in text.lines() {
@@ -62,7 +62,7 @@ impl Printed {
     }
 
     /// Whether a statement of a scope begins with these words.
-    pub(super) fn has(&self, scope: &str, begin: &str) -> bool {
+    pub(in crate::mutant) fn has(&self, scope: &str, begin: &str) -> bool {
         self.0.iter().any(|one| one.scope() == scope && one.line.starts_with(begin))
     }
 }
