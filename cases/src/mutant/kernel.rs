@@ -149,7 +149,16 @@ fn overlaps(range: &str, vrf: &str, was: &BTreeSet<Vec<&str>>) -> bool {
 /// Whether the VRF is planned to send with this VNI.
 fn leads_to_planned(words: &[&str], was: &BTreeSet<Vec<&str>>) -> bool {
     let vni = words.last();
-    was.iter().any(|two| two.first() == Some(&"reach") && two[3] == words[3] && two.last() == vni)
+    was.iter().any(|two| match two.first() {
+        Some(&"reach") => two[3] == words[3] && two.last() == vni,
+        // Its own tunnel, which nobody is behind but itself.
+        Some(&"vxlan") => {
+            two.contains(&"vrf")
+                && two.contains(&words[3])
+                && two.contains(words.last().unwrap_or(&""))
+        }
+        _ => false,
+    })
 }
 
 /// What a line that nobody planned does. Packets have shown what passes by it at once.
@@ -173,6 +182,16 @@ fn more(words: &[&str], was: &BTreeSet<Vec<&str>>) -> Effect {
             Effect::Cuts
         }
         // An address that nobody has there, told to all others.
+        // Its own interface with an address of its own network that nobody has: the packet program
+        // lets nobody speak with it.
+        ["neigh", _, "lladdr", ethernet, "dev", port, "master", bridge]
+            if was.iter().any(|two| {
+                matches!(two.as_slice(), ["neigh", _, "lladdr", held, "dev", on, "master", at]
+                    if (held, on, at) == (ethernet, port, bridge))
+            }) =>
+        {
+            Effect::Harmless
+        }
         _ => Effect::Opens,
     }
 }

@@ -24,6 +24,12 @@ impl Statement {
         }
     }
 
+    /// Whether a VRF takes this target from other VRFs of its switch.
+    pub(in crate::mutant) fn vrf_takes(&self, target: &str) -> bool {
+        let is_of_vrf = self.within.first().is_some_and(|block| block.starts_with("vrf context"));
+        is_of_vrf && self.line == format!("route-target import {target}")
+    }
+
     /// The address family that it stands in.
     pub(in crate::mutant) fn family(&self) -> &str {
         let mut within = self.within.iter();
@@ -49,6 +55,11 @@ impl Printed {
         for line in text.lines() {
             let indent = line.len() - line.trim_start().len();
             let words: Vec<&str> = line.split_whitespace().collect();
+            // The name of a group is for people.
+            let words = match words.as_slice() {
+                ["security-group", tag, "name", _] => vec!["security-group", tag],
+                _ => words,
+            };
             let line = words.join(" ");
             if line.is_empty() || line.starts_with(['!', '#']) || line.starts_with("exit") {
                 continue;

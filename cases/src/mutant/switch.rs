@@ -29,7 +29,7 @@ const SILENT: &[&str] = &["description", "name", "no shutdown", "advertise l2vpn
 /// What a switch prints of its operator's own, and what is known to do nothing to others.
 const OWN: &[&str] = &[
     "boot nxos bootflash:",
-    "cli alias name wr copy running-config startup-config",
+    "cli alias name wr",
     "copp profile strict",
     "exec-timeout",
     "feature lldp",
@@ -37,6 +37,7 @@ const OWN: &[&str] = &[
     "icam monitor scale",
     "interface mgmt0",
     "ip domain-lookup",
+    "ip name-server",
     "ip route 0.0.0.0/0 192.168.1.1",
     "limit-resource",
     "line console",
@@ -44,6 +45,7 @@ const OWN: &[&str] = &[
     "log-neighbor-changes",
     "logging",
     "no password strength-check",
+    "password strength-check",
     "ntp server",
     "rmon event",
     "snmp-server user",
@@ -88,6 +90,21 @@ fn gone(one: &Statement, is: &Printed, is_leaf: bool) -> Effect {
         ["interface" | "vlan" | "router" | "evpn" | "vrf" | "address-family", ..] => {
             Effect::Harmless
         }
+        ["maximum-paths", _]
+            if is
+                .0
+                .iter()
+                .any(|two| two.within == one.within && two.line.starts_with("maximum-paths ")) =>
+        {
+            Effect::Harmless
+        }
+        // What it is instead is more. A contract that is gone is seen by packets.
+        ["rd", _]
+            if is.0.iter().any(|two| two.within == one.within && two.line.starts_with("rd ")) =>
+        {
+            Effect::Harmless
+        }
+        ["security", "contract", ..] => Effect::Harmless,
         ["security", ..] | ["system", "routing", _] | ["feature", "security-group" | "dhcp"] => {
             Effect::Opens
         }
@@ -137,9 +154,35 @@ fn more(one: &Statement, was: &Printed) -> Effect {
         ["ip", "address", _] if one.within == ["interface mgmt0"] => Effect::Harmless,
         ["shutdown"] | ["password", ..] => Effect::Cuts,
         ["switchport"] => Effect::Cuts,
-        ["mtu", _] if one.within[0].starts_with("interface Vlan") => Effect::Harmless,
+        ["mtu", _]
+            if one.within.first().is_some_and(|block| block.starts_with("interface Vlan")) =>
+        {
+            Effect::Harmless
+        }
         ["mtu", _] | ["system", "jumbomtu", _] => Effect::Cuts,
-        ["maximum-paths", "64"] => Effect::Harmless,
+        ["maximum-paths", ways]
+            if ways.parse::<u32>().is_ok_and(|ways| (2..=64).contains(&ways)) =>
+        {
+            Effect::Harmless
+        }
+        ["send-community", ..]
+            if one.within.last().is_some_and(|block| block.ends_with("unicast")) =>
+        {
+            Effect::Harmless
+        }
+        // To VRFs of the same switch alone, and nobody takes it.
+        ["route-target", "export", target]
+            if one.within[0].starts_with("vrf context")
+                && !was.0.iter().any(|two| two.vrf_takes(target)) =>
+        {
+            Effect::Harmless
+        }
+        ["rd", rd] => distinguisher(rd, was),
+        ["security", "contract", "source", client, "destination", provider, "policy", policy]
+            if was.0.iter().any(|two| is_contract(two, client, provider, policy)) =>
+        {
+            Effect::Harmless
+        }
         ["maximum-paths", ..] | ["router-id", _] => Effect::Cuts,
         ["router", "bgp", _] if has(&one.line) => Effect::Harmless,
         // A contract as it may be written.
@@ -148,6 +191,25 @@ fn more(one: &Statement, was: &Printed) -> Effect {
         }
         _ => Effect::Opens,
     }
+}
+
+/// Whether a planned contract says the same, by another name of its policy or in another VRF.
+fn is_contract(one: &Statement, client: &str, provider: &str, policy: &str) -> bool {
+    let service = |policy: &str| policy.splitn(3, '-').nth(2).map(str::to_owned);
+    match one.words()[..] {
+        ["security", "contract", "source", a, "destination", b, "policy", held] => {
+            (a, b) == (client, provider) && service(held) == service(policy)
+        }
+        _ => false,
+    }
+}
+
+/// Routes of two scopes with one distinguisher are taken for each other.
+fn distinguisher(rd: &str, was: &Printed) -> Effect {
+    let own = was.0.iter().find_map(|two| two.line.strip_prefix("router-id "));
+    let is_own = own.is_some_and(|own| rd.split_once(':').is_some_and(|(at, _)| at == own));
+    let is_used = was.0.iter().any(|two| two.line.strip_prefix("rd ") == Some(rd));
+    if is_own && !is_used { Effect::Harmless } else { Effect::Cuts }
 }
 
 /// Whether a switch takes the line where it stands, for lines of which that is in doubt.

@@ -148,6 +148,15 @@ pub fn part(dialect: Dialect, part: &Part, text: &str) -> Reading {
     if matches!(part, Part::Head | Part::Whole) {
         lack(description(dialect), &as_read(dialect, text), &mut reading);
     }
+    if dialect == Dialect::Frr && matches!(part, Part::Whole) {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let refused = crate::frr::late(text).into_iter().map(|(line, why)| Unknown {
+            line,
+            text: lines[line as usize - 1].trim().into(),
+            why,
+        });
+        refuse(refused.collect(), &mut reading);
+    }
     reading
 }
 
@@ -178,6 +187,11 @@ fn refuse_unseen(text: &str, reading: &mut Reading) {
             refused.push(Unknown { line, text: whole.trim_end_matches('\r').into(), why });
         }
     }
+    refuse(refused, reading);
+}
+
+/// Takes lines for unknown, whatever was understood of them.
+fn refuse(mut refused: Vec<Unknown>, reading: &mut Reading) {
     if refused.is_empty() {
         return;
     }

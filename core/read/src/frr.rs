@@ -135,6 +135,30 @@ fn read(text: &str) -> Reading {
     reader.finish()
 }
 
+/// Lines of a whole text that take effect too late, each with the reason.
+pub(crate) fn late(text: &str) -> Vec<(u32, Why)> {
+    let mut late = Vec::new();
+    let (mut has_begun, mut speaks, mut tenants_came_first) = (false, false, false);
+    for line in lines(text).filter(|line| line.indent == 0) {
+        match line.words().as_slice() {
+            ["frr", "defaults" | "version", _] if has_begun => {
+                late.push((line.number, "what stands above was read by other defaults"));
+            }
+            ["router", "bgp", _] if tenants_came_first && !speaks => {
+                late.push((line.number, "the VRFs above are no VRFs of EVPN then"));
+            }
+            ["router", "bgp", _] => (has_begun, speaks) = (true, true),
+            ["router", "bgp", _, "vrf", _] => {
+                has_begun = true;
+                tenants_came_first |= !speaks;
+            }
+            ["interface" | "vrf" | "router", ..] => has_begun = true,
+            _ => {}
+        }
+    }
+    late
+}
+
 /// Why a line says nothing here.
 enum No {
     /// No line of this block begins so. It may still be none of our business.
@@ -285,8 +309,6 @@ impl Reader {
     }
 
     fn top(&mut self, line: u32, words: &[&str]) -> Result<(), No> {
-        let begins = matches!(words, ["interface" | "vrf" | "router", ..]);
-        self.own.has_begun |= begins;
         self.block = match words {
             ["interface", "lo"] => Block::Loopback,
             ["interface", name] => Block::Cable(port(name)?),
@@ -295,20 +317,12 @@ impl Reader {
             }
             ["vrf", name] => Block::Vrf(vrf(name)),
             ["router", "bgp", number] => {
-                if self.own.tenants_came_first && !self.own.speaks {
-                    return Err(No::Wrong("the VRFs above are no VRFs of EVPN then"));
-                }
-                self.own.speaks = true;
                 self.claim(line, Fact::LocalAs(asn(number)?));
                 Block::Bgp(None)
             }
             ["router", "bgp", number, "vrf", name] => {
                 asn(number)?;
-                self.own.tenants_came_first |= !self.own.speaks;
                 Block::Bgp(Some(vrf(name)))
-            }
-            ["frr", "defaults" | "version", _] if self.own.has_begun => {
-                return Err(No::Wrong("what stands above was read by other defaults"));
             }
             ["frr", "defaults", "datacenter"] => {
                 self.own.is_here = true;
@@ -576,11 +590,6 @@ fn timer(word: &str, usual: RangeInclusive<u16>) -> Result<(), No> {
 struct Own {
     /// Whether the text says what a device itself is, and not only what a tenant or a job is.
     is_here: bool,
-    /// Whether a block was opened.
-    has_begun: bool,
-    /// Whether the speaker itself was opened, and whether one of a VRF was before it.
-    speaks: bool,
-    tenants_came_first: bool,
     loopbacks: Vec<Ipv4Addr>,
     announced: Vec<(u32, Ipv4Addr, SmolStr)>,
     neighbors: BTreeSet<Ipv4Addr>,

@@ -161,11 +161,11 @@ fn bridge_facts(bridge: Bridge, options: &[&str], mut claim: impl FnMut(Fact)) -
             _ => return Err("a bridge has at most one each of vrf, address and mac"),
         };
     }
-    if let Some(vrf) = routed {
-        claim(Fact::RoutedIn { bridge: bridge.clone(), vrf });
-    }
     if gateway.is_some() != ethernet.is_some_and(|ethernet| ethernet == GATEWAY) {
         return Err("a gateway, and no other bridge, has the Ethernet address of all gateways");
+    }
+    if let Some(vrf) = routed {
+        claim(Fact::RoutedIn { bridge: bridge.clone(), vrf });
     }
     if let Some((address, prefix)) = gateway {
         claim(Fact::Gateway { bridge, address, prefix });

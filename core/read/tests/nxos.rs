@@ -250,6 +250,7 @@ no feature security-group
             13 lacks ingress-replication protocol bgp of member vni 101001: nothing that floods leaves the switch, so that nobody finds anybody
             27 lacks maximum-paths 64 of address-family ipv4 unicast of vrf t17: one uplink carries all that is sent
             29 lacks maximum-paths 64 of address-family ipv4 unicast: one uplink carries all that is sent
+            29 lacks address-family l2vpn evpn of router bgp: one uplink carries all that is sent
             29 lacks bestpath as-path multipath-relax of router bgp: ways over spines of different AS are not alike, so that one carries all
             ignored []
         "#]],
@@ -320,9 +321,9 @@ vrf context t17
   security contract source any destination 1001 policy P bidir
 ",
         expect![[r#"
-             5 InGroup { vrf: VrfName("t17"), addresses: 10.1.0.0/24, tag: Tag(1001) }
+             5 InGroup { vrf: VrfName("t17"), addresses: 10.1.0.9/32, tag: Tag(1001) }
              1 ? security-group 999 name ANY: a group's tag is a number from 2 to 65535 without 15 and 999
-             2 ? match connected-endpoints vrf t17 ipv4 10.1.0.0/16: it stands below a line that is unknown
+             2 ? match connected-endpoints vrf t17 ipv4 10.1.0.0/32: it stands below a line that is unknown
              3 ? security-group 15 name RESERVED: a group's tag is a number from 2 to 65535 without 15 and 999
              6 ? match external-subnets vrf t17 ipv4 0.0.0.0/0: no such line is known here
              8 ? security contract source 999 destination 1001 policy P bidir: a group's tag is a number from 2 to 65535 without 15 and 999

@@ -69,7 +69,7 @@ fn each_line_that_is_taken_away_is_missed() {
         address-family ipv4 unicast: is said
         network 10.255.0.1/32: lacks network 10.255.0.1/32 of address-family ipv4 unicast
         maximum-paths 64: lacks maximum-paths 64 of address-family ipv4 unicast
-        address-family l2vpn evpn: is said
+        address-family l2vpn evpn: lacks address-family l2vpn evpn of router bgp
         maximum-paths 64: lacks maximum-paths 64 of address-family l2vpn evpn
         retain route-target all: is said
         neighbor 172.16.0.1: is said
@@ -89,7 +89,7 @@ fn each_line_that_is_taken_away_is_missed() {
         interface nve1: is said
         member vni 50017 associate-vrf: is said
         router bgp 4200000001: lacks address-family ipv4 unicast of vrf t17 of router bgp
-        vrf t17: lacks address-family ipv4 unicast of vrf t17 of router bgp, bestpath as-path multipath-relax of router bgp
+        vrf t17: lacks address-family ipv4 unicast of vrf t17 of router bgp, address-family l2vpn evpn of router bgp, bestpath as-path multipath-relax of router bgp
         address-family ipv4 unicast: lacks address-family ipv4 unicast of vrf t17 of router bgp
         advertise l2vpn evpn: passes
         maximum-paths 64: lacks maximum-paths 64 of address-family ipv4 unicast of vrf t17

@@ -317,14 +317,22 @@ impl Verifier {
             targets.and_then(|targets| targets.imports.first()),
             targets.and_then(|targets| targets.exports.first()),
         ];
-        if imports.is_some() && exports.is_some() {
+        let is_switch = self.world.is_switch(device);
+        let dialect = if is_switch { Dialect::Nxos } else { Dialect::Frr };
+        let evpn = if is_switch && matches!(scope, Scope::Vrf(_)) { " evpn" } else { "" };
+        if let (Some(_), Some(target), Some(targets)) = (imports, exports, targets) {
+            if !targets.exports.values().any(|own| targets.imports.values().any(|held| held == own))
+            {
+                let text = format!("route-target import {target}{evpn} of {scope}").into();
+                let why = "what other devices tell of it does not come in";
+                let weakness = Weakness::MissingLine { text, why };
+                self.weak(judgement, Some(device), weakness, targets.exports.ats());
+                judgement.lacks(device, dialect, format!("route-target import {target}{evpn}"));
+            }
             return;
         }
         let weakness = Weakness::AutomaticTarget(scope.clone());
         self.weak(judgement, Some(device), weakness, lines.ats());
-        let is_switch = self.world.is_switch(device);
-        let dialect = if is_switch { Dialect::Nxos } else { Dialect::Frr };
-        let evpn = if is_switch && matches!(scope, Scope::Vrf(_)) { " evpn" } else { "" };
         for (way, own, other) in [("import", imports, exports), ("export", exports, imports)] {
             if let (None, Some(target)) = (own, other) {
                 judgement.lacks(device, dialect, format!("route-target {way} {target}{evpn}"));

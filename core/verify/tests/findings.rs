@@ -57,28 +57,28 @@ fn a_port_in_another_tenants_segment_is_a_breach() {
         "interface Ethernet1/3\n  switchport access vlan 17",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/3 (blue/train): flooded frames, bridged on the device
-              leaf-1 nxos:63  vn-segment 100017
-              leaf-1 nxos:83  switchport access vlan 17
-              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:133  switchport access vlan 17
-              leaf-1 nxos:136  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-1 nxos:65  vn-segment 100017
+              leaf-1 nxos:85  switchport access vlan 17
+              leaf-1 nxos:88  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:135  switchport access vlan 17
+              leaf-1 nxos:138  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
             breach: leaf-2 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/3 (blue/train): flooded frames, bridged through a tunnel
-              leaf-1 nxos:63  vn-segment 100017
-              leaf-1 nxos:77  route-target export 65000:100017
-              leaf-1 nxos:133  switchport access vlan 17
-              leaf-1 nxos:136  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
-              leaf-2 nxos:49  vn-segment 100017
-              leaf-2 nxos:62  route-target import 65000:100017
-              leaf-2 nxos:69  switchport access vlan 17
-              leaf-2 nxos:72  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:65  vn-segment 100017
+              leaf-1 nxos:79  route-target export 65000:100017
+              leaf-1 nxos:135  switchport access vlan 17
+              leaf-1 nxos:138  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-2 nxos:51  vn-segment 100017
+              leaf-2 nxos:64  route-target import 65000:100017
+              leaf-2 nxos:71  switchport access vlan 17
+              leaf-2 nxos:74  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
             shared-vrf: leaf-1: blue and red are both in VRF t1
-              leaf-1 nxos:67  vrf member t1
-              leaf-1 nxos:92  vrf member t1
+              leaf-1 nxos:69  vrf member t1
+              leaf-1 nxos:94  vrf member t1
             shared-bridge: leaf-1 Ethernet1/1 (red/train) and leaf-1 Ethernet1/3 (blue/train) are both in bridge domain 17
-              leaf-1 nxos:83  switchport access vlan 17
-              leaf-1 nxos:133  switchport access vlan 17
+              leaf-1 nxos:85  switchport access vlan 17
+              leaf-1 nxos:135  switchport access vlan 17
             misbound: leaf-1: Ethernet1/3 is bound in 20, which it is not attached to
-              leaf-1 nxos:136  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
+              leaf-1 nxos:138  ip source binding 10.0.0.2 0200.0000.0003 vlan 20 interface Ethernet1/3
         "#]],
     );
 }
@@ -91,42 +91,40 @@ fn a_tag_moved_to_another_job_is_found_at_its_line() {
         "security-group 17 name J17\n  type",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast, routed on the device
-              leaf-1 nxos:67  vrf member t1
-              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:83  switchport access vlan 17
-              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:92  vrf member t1
-              leaf-1 nxos:106  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:108  switchport access vlan 18
-              leaf-1 nxos:111  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:69  vrf member t1
+              leaf-1 nxos:83  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:85  switchport access vlan 17
+              leaf-1 nxos:88  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:94  vrf member t1
+              leaf-1 nxos:108  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:110  switchport access vlan 18
+              leaf-1 nxos:113  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:67  vrf member t1
-              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:83  switchport access vlan 17
-              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:92  vrf member t1
-              leaf-1 nxos:106  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:108  switchport access vlan 18
-              leaf-1 nxos:111  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:69  vrf member t1
+              leaf-1 nxos:83  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:85  switchport access vlan 17
+              leaf-1 nxos:88  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:94  vrf member t1
+              leaf-1 nxos:108  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:110  switchport access vlan 18
+              leaf-1 nxos:113  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             shared-tag: tag 17 is used by red/train and by red/tune
-              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:106  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:83  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:108  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
         "#]],
     );
 }
 
 #[test]
-fn a_group_of_many_addresses_that_comes_by_itself_is_judged_where_they_are() {
+fn a_group_that_comes_by_itself_is_judged_where_its_addresses_are() {
     let fleet = Arc::new(fleet());
     let mut artifacts = artifacts();
     let leaf = artifacts.iter().position(|one| fleet.device_name(one.device).as_str() == "leaf-1");
     let leaf = leaf.unwrap();
-    let text = &mut artifacts[leaf].parts[0].text;
-    *text = text.replacen("t1 ipv4 10.0.0.10/32", "t1 ipv4 10.0.0.8/29", 1);
     let mut kept = verify::reading(&fleet, &owners(), &artifacts);
-    assert_eq!(kept.judge(), [], "a network is as good as an address");
+    assert_eq!(kept.judge(), []);
 
-    let text = "security-group 17 name J17\n  match connected-endpoints vrf t1 ipv4 10.0.0.8/30\n";
+    let text = "security-group 17 name J17\n  match connected-endpoints vrf t1 ipv4 10.0.0.10/32\n";
     let part = PartText { part: Part::Job("red/tune".parse().unwrap()), text: text.into() };
     let reading = read::claims(Dialect::Nxos, text);
     kept.take(artifacts[leaf].device, Dialect::Nxos, &part.part, Some(reading));
@@ -144,7 +142,7 @@ fn a_vrf_that_imports_another_tenants_routes_is_found() {
         "    route-target import 65000:50001 evpn\n    route-target import 65000:50002 evpn",
         expect![[r#"
             joined: leaf-1: VRF t1 of red imports 65000:50002 of blue in VRF t2 on leaf-1 without a consent of both
-              leaf-1 nxos:40  route-target import 65000:50002 evpn
+              leaf-1 nxos:42  route-target import 65000:50002 evpn
         "#]],
     );
 }
@@ -157,25 +155,25 @@ fn a_vrf_that_does_not_deny_by_default_lets_jobs_meet() {
         "",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast, routed on the device
-              leaf-1 nxos:66  vrf member t1
-              leaf-1 nxos:80  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:82  switchport access vlan 17
-              leaf-1 nxos:85  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:91  vrf member t1
-              leaf-1 nxos:105  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:107  switchport access vlan 18
-              leaf-1 nxos:110  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:68  vrf member t1
+              leaf-1 nxos:82  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:84  switchport access vlan 17
+              leaf-1 nxos:87  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:93  vrf member t1
+              leaf-1 nxos:107  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:109  switchport access vlan 18
+              leaf-1 nxos:112  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:66  vrf member t1
-              leaf-1 nxos:80  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:82  switchport access vlan 17
-              leaf-1 nxos:85  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:91  vrf member t1
-              leaf-1 nxos:105  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:107  switchport access vlan 18
-              leaf-1 nxos:110  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:68  vrf member t1
+              leaf-1 nxos:82  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:84  switchport access vlan 17
+              leaf-1 nxos:87  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:93  vrf member t1
+              leaf-1 nxos:107  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:109  switchport access vlan 18
+              leaf-1 nxos:112  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             open-vrf: leaf-1: VRF t1 does not deny by default
-              leaf-1 nxos:36  vni 50001 l3
+              leaf-1 nxos:38  vni 50001 l3
               leaf-1 nxos lacks security enforce tag 999 default deny
         "#]],
     );
@@ -189,16 +187,16 @@ fn a_port_without_source_guard_can_speak_for_others() {
         "vlan 18\n  mtu 9166",
         expect![[r#"
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast, routed on the device
-              leaf-1 nxos:67  vrf member t1
-              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:83  switchport access vlan 17
-              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:92  vrf member t1
-              leaf-1 nxos:106  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:108  switchport access vlan 18
-              leaf-1 nxos:110  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:69  vrf member t1
+              leaf-1 nxos:83  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:85  switchport access vlan 17
+              leaf-1 nxos:88  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:94  vrf member t1
+              leaf-1 nxos:108  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:110  switchport access vlan 18
+              leaf-1 nxos:112  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             unguarded: leaf-1: Ethernet1/2 lets any source address pass
-              leaf-1 nxos:108  switchport access vlan 18
+              leaf-1 nxos:110  switchport access vlan 18
               leaf-1 nxos lacks ip verify source dhcp-snooping-vlan
         "#]],
     );
@@ -212,7 +210,7 @@ fn a_segment_without_an_explicit_import_is_told() {
         "",
         expect![[r#"
             automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
-              leaf-2 nxos:49  vn-segment 100017
+              leaf-2 nxos:51  vn-segment 100017
               leaf-2 nxos lacks route-target import 65000:100017
         "#]],
     );
@@ -226,24 +224,24 @@ fn a_session_that_only_one_side_names_severs_what_crosses_it() {
         "  neighbor 172.16.0.3\n    remote-as 65101",
         expect![[r#"
             severed: leaf-1 Ethernet1/1 (red/train) cannot reach leaf-2 Ethernet1/1 (red/train): unicast
-              leaf-1 nxos:39  route-target import 65000:50001 evpn
-              leaf-1 nxos:63  vn-segment 100017
-              leaf-1 nxos:67  vrf member t1
-              leaf-1 nxos:76  route-target import 65000:100017
-              leaf-1 nxos:81  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:83  switchport access vlan 17
-              leaf-1 nxos:86  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-2 nxos:40  route-target export 65000:50001 evpn
-              leaf-2 nxos:49  vn-segment 100017
-              leaf-2 nxos:53  vrf member t1
-              leaf-2 nxos:63  route-target export 65000:100017
-              leaf-2 nxos:67  match connected-endpoints vrf t1 ipv4 10.0.0.3/32
-              leaf-2 nxos:69  switchport access vlan 17
-              leaf-2 nxos:72  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:41  route-target import 65000:50001 evpn
+              leaf-1 nxos:65  vn-segment 100017
+              leaf-1 nxos:69  vrf member t1
+              leaf-1 nxos:78  route-target import 65000:100017
+              leaf-1 nxos:83  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:85  switchport access vlan 17
+              leaf-1 nxos:88  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-2 nxos:42  route-target export 65000:50001 evpn
+              leaf-2 nxos:51  vn-segment 100017
+              leaf-2 nxos:55  vrf member t1
+              leaf-2 nxos:65  route-target export 65000:100017
+              leaf-2 nxos:69  match connected-endpoints vrf t1 ipv4 10.0.0.3/32
+              leaf-2 nxos:71  switchport access vlan 17
+              leaf-2 nxos:74  ip source binding 10.0.0.3 0200.0000.0001 vlan 17 interface Ethernet1/1
             half-session: spine: neighbour 172.16.0.2 does not name this device back, or not alike, or is not at the other end of the cable
               spine nxos:27  remote-as 65002
             half-session: leaf-2: neighbour 172.16.0.3 does not name this device back, or not alike, or is not at the other end of the cable
-              leaf-2 nxos:30  remote-as 65101
+              leaf-2 nxos:32  remote-as 65101
         "#]],
     );
 }
@@ -256,7 +254,7 @@ fn a_line_that_nobody_knows_is_told() {
         "ip route 0.0.0.0/0 10.9.9.9\nvlan 17\n",
         expect![[r#"
             stray-route: leaf-2: a route that nobody planned: `ip route 0.0.0.0/0 10.9.9.9`
-              leaf-2 nxos:48  ip route 0.0.0.0/0 10.9.9.9
+              leaf-2 nxos:50  ip route 0.0.0.0/0 10.9.9.9
         "#]],
     );
 }
@@ -269,7 +267,7 @@ fn an_automatic_route_target_is_told() {
         "    route-target export 65000:100017\n    route-target import auto",
         expect![[r#"
             automatic-target: leaf-2: segment 100017 chooses its route targets itself, so any AS can inject
-              leaf-2 nxos:64  route-target import auto
+              leaf-2 nxos:66  route-target import auto
         "#]],
     );
 }
@@ -297,8 +295,8 @@ fn a_distinguisher_used_twice_is_told() {
         "rd 10.255.0.1:17",
         expect![[r#"
             shared-distinguisher: route distinguisher 10.255.0.1:17 is used by segment 100017 on leaf-1 and by segment 100018 on leaf-1
-              leaf-1 nxos:75  rd 10.255.0.1:17
-              leaf-1 nxos:100  rd 10.255.0.1:17
+              leaf-1 nxos:77  rd 10.255.0.1:17
+              leaf-1 nxos:102  rd 10.255.0.1:17
         "#]],
     );
 }
@@ -313,28 +311,28 @@ fn a_contract_without_consent_is_a_breach_at_its_service() {
          policy-map type security P\n  class C\n    permit\n",
         expect![[r#"
             breach: leaf-1 Ethernet1/1 (red/train) meets leaf-1 Ethernet1/2 (red/tune): unicast to tcp 22, routed on the device
-              leaf-1 nxos:73  vrf member t1
-              leaf-1 nxos:87  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:89  switchport access vlan 17
-              leaf-1 nxos:92  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:98  vrf member t1
-              leaf-1 nxos:112  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:114  switchport access vlan 18
-              leaf-1 nxos:117  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:75  vrf member t1
+              leaf-1 nxos:89  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:91  switchport access vlan 17
+              leaf-1 nxos:94  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:100  vrf member t1
+              leaf-1 nxos:114  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:116  switchport access vlan 18
+              leaf-1 nxos:119  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             breach: leaf-1 Ethernet1/2 (red/tune) meets leaf-1 Ethernet1/1 (red/train): unicast from tcp 22, routed on the device
-              leaf-1 nxos:73  vrf member t1
-              leaf-1 nxos:87  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
-              leaf-1 nxos:89  switchport access vlan 17
-              leaf-1 nxos:92  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
-              leaf-1 nxos:98  vrf member t1
-              leaf-1 nxos:112  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
-              leaf-1 nxos:114  switchport access vlan 18
-              leaf-1 nxos:117  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
+              leaf-1 nxos:75  vrf member t1
+              leaf-1 nxos:89  match connected-endpoints vrf t1 ipv4 10.0.0.2/32
+              leaf-1 nxos:91  switchport access vlan 17
+              leaf-1 nxos:94  ip source binding 10.0.0.2 0200.0000.0001 vlan 17 interface Ethernet1/1
+              leaf-1 nxos:100  vrf member t1
+              leaf-1 nxos:114  match connected-endpoints vrf t1 ipv4 10.0.0.10/32
+              leaf-1 nxos:116  switchport access vlan 18
+              leaf-1 nxos:119  ip source binding 10.0.0.10 0200.0000.0002 vlan 18 interface Ethernet1/2
             open-answers: leaf-1: group 18 may open connections to every port of group 17 from tcp 22
-              leaf-1 nxos:42  security contract source 17 destination 18 policy P bidir
+              leaf-1 nxos:44  security contract source 17 destination 18 policy P bidir
               leaf-1 nxos lacks match ipv4 tcp stateful dport 22
             loose-rule: leaf-1: a rule lets group 17 speak to group 18 at tcp 22 without a consent of both owners
-              leaf-1 nxos:42  security contract source 17 destination 18 policy P bidir
+              leaf-1 nxos:44  security contract source 17 destination 18 policy P bidir
         "#]],
     );
 }
@@ -448,6 +446,8 @@ router bgp {asn}
   bestpath as-path multipath-relax
   address-family ipv4 unicast
     network 10.255.0.{number}/32
+    maximum-paths 64
+  address-family l2vpn evpn
     maximum-paths 64
   neighbor 172.16.0.{}
     remote-as 65100

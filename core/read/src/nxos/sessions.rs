@@ -78,6 +78,12 @@ impl<'a> Ways<'a> {
             }
         }
         let head = self.families.iter().find(|((vrf, _), _)| vrf.is_none());
+        if let Some((_, (Some(line), _))) = head
+            && !self.families.contains_key(&(None, "l2vpn evpn"))
+        {
+            let text = "address-family l2vpn evpn of router bgp".into();
+            reader.lacks_of(*line, text, "one uplink carries all that is sent");
+        }
         if let (false, Some((_, (Some(line), _)))) = (self.is_relaxed, head) {
             let why = "ways over spines of different AS are not alike, so that one carries all";
             reader.lacks_of(*line, "bestpath as-path multipath-relax of router bgp".into(), why);
