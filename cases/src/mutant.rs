@@ -130,16 +130,13 @@ pub fn mutants(
     for mutant in insert::all(dialect, sound).into_iter().chain(edit::absences(dialect, sound)) {
         keep(mutant, &mut all);
     }
-    let threads = if hostile::lines(dialect).is_empty() {
-        Vec::new()
-    } else {
-        weave::threads(dialect, others)
-    };
+    let hostile = hostile::lines(dialect);
+    let threads = weave::Threads::of(dialect, sound, others, &hostile);
     for _ in 0..count * PATIENCE {
         if all.len() >= count {
             break;
         }
-        let is_woven = !threads.is_empty() && (sound.is_empty() || chance.percent(45));
+        let is_woven = !threads.is_empty() && (sound.is_empty() || chance.percent(60));
         let mutant = match is_woven {
             true => weave::insert(sound, &threads, chance),
             false => edit::at_random(dialect, sound, chance),

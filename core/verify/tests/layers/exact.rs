@@ -68,6 +68,37 @@ fn a_board_joins_what_boards_of_its_kind_do() {
     );
 }
 
+/// A board tells of its own GPUs and a domain of those of its nodes: what one says that is the
+/// other's to say joins nobody, and is told.
+#[test]
+fn a_board_tells_of_no_domain_and_a_domain_of_no_board() {
+    check(
+        |world| {
+            let node = world.fleet.nodes[world.node("t1").index()].name.clone();
+            world.add("n1", Dialect::Nvlink, Hold::Linked { partition: 1, node, gpus: 0b1 });
+            let domain = "nvlink-rack-1";
+            world.add(domain, Dialect::Nvlink, Hold::Joinable { partition: 1, gpus: 0b11 });
+            world.add(domain, Dialect::Nvlink, Hold::Active { partition: 1 });
+        },
+        expect![[r#""#]],
+    );
+}
+
+/// A function has one driver, an interface as well as a GPU: whoever is told of first is not the
+/// one who counts.
+#[test]
+fn an_interface_with_two_drivers_contradicts_itself() {
+    check(
+        |world| {
+            let node = world.node("n1").index();
+            let model = world.fleet.nodes[node].model.index();
+            let pci = world.fleet.node_models[model].pci.nics[0];
+            world.add("n1", Dialect::Vfio, Hold::Driven { pci, driver: "mlx5_core".into() });
+        },
+        expect![[r#""#]],
+    );
+}
+
 #[test]
 fn a_gpu_of_amd_is_known_to_be_one() {
     check(
