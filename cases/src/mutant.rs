@@ -127,11 +127,14 @@ pub fn mutants(
             all.push(mutant);
         }
     };
-    for mutant in insert::all(dialect, sound).into_iter().chain(edit::absences(dialect, sound)) {
-        keep(mutant, &mut all);
-    }
     let hostile = hostile::lines(dialect);
     let threads = weave::Threads::of(dialect, sound, others, &hostile);
+    // Where lines are woven, too, those of the list leave room for others.
+    let most = if threads.is_empty() { count } else { count / 4 };
+    let listed = insert::all(dialect, sound).into_iter().take(most);
+    for mutant in listed.chain(edit::absences(dialect, sound)) {
+        keep(mutant, &mut all);
+    }
     for _ in 0..count * PATIENCE {
         if all.len() >= count {
             break;

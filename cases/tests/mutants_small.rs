@@ -28,7 +28,7 @@ fn no_edit_of_a_table_that_opens_or_cuts_is_proved() {
 }
 
 fn check(dialects: &[Dialect]) {
-    const COUNT: usize = 250;
+    const COUNT: usize = 400;
     for &dialect in dialects {
         let world = sound(dialect).unwrap();
         let found = verify::findings(&world.plan.fleet, &world.owners, &world.artifacts);

@@ -207,6 +207,12 @@ const FILES: &[&str] = &[
 ];
 
 const PASTS: &[&str] = &[
+    "after blue/tune nics 0,1,2,3,4,5,6,7 gone/job owing hbm",
+    "after red/more nics 0,1,2,3,4,5,6,7 white/post owing nic,hbm",
+    "after amber/serve nics 0,1,2,3,4,5,6,7 cyan/rank owing ram",
+    "after cyan/rank nics 0,1,2,3,4,5,6,7 amber/serve owing nvme",
+    "after red/infer nics 0,1,2,3,4,5,6,7 blue/batch owing sram,hbm",
+    "after green/try nics 0,1,2,3,4,5,6,7 green/old owing hbm",
     "after blue/tune nics 0 red/train owing ram",
     "after red/more nics 3 red/train owing sram",
     "after cyan/rank nics 4,5 blue/tune owing hbm,nic",

@@ -94,7 +94,7 @@ fn woven(threads: &Threads<'_>, chance: &mut Chance) -> Option<String> {
         words[place] = other[place];
     }
     // What is about somebody else altogether does little here: often it is about one who is.
-    if chance.percent(50)
+    if chance.percent(70)
         && let Some(subject) = chance.pick(&threads.own).and_then(|other| other.split(' ').nth(1))
     {
         words[1] = subject;
