@@ -427,9 +427,11 @@ impl Verifier {
         for claim in &sheet.claims {
             let Fact::Holds(hold) = &claim.fact else { continue };
             let (what, planned) = match hold {
-                Hold::Linked { .. } if is_board => ("what it says of a domain", "a board's GPUs"),
+                Hold::Linked { .. } if is_board => {
+                    ("what it says of a domain", "that this is for the domain to say")
+                }
                 Hold::Joinable { .. } | Hold::Active { .. } if !is_board => {
-                    ("what it says of a board", "the GPUs of nodes")
+                    ("what it says of a board", "that this is for the board to say")
                 }
                 _ => continue,
             };
