@@ -31,7 +31,7 @@ pub use rule::Rules;
 pub use slurm::Slurmctld;
 pub use sound::sound;
 pub use vm::Libvirt;
-pub use written::{Written, is_ruled};
+pub use written::{StatementRule, is_ruled};
 
 /// In which way a text is edited.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -100,7 +100,7 @@ pub fn without_programs(world: &World, dialect: Dialect) -> Box<dyn Consumer + '
     let first = world.artifacts.iter().find(|artifact| artifact.dialect == dialect);
     match first.map(|artifact| artifact.device) {
         Some(device) if dialect == Dialect::Table => Box::new(Packets::new(world, dialect, device)),
-        Some(device) if is_ruled(dialect) => Box::new(Written::new(world, dialect, device)),
+        Some(device) if is_ruled(dialect) => Box::new(StatementRule::new(world, dialect, device)),
         _ => Box::new(Rules(dialect)),
     }
 }
