@@ -36,7 +36,7 @@ pub use rule::Rules;
 pub use slurm::Slurmctld;
 pub use sound::sound;
 pub use vm::Libvirt;
-pub use written::{Written, is_ruled};
+pub use written::{StatementRule, is_ruled};
 
 /// In which way a text is edited.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -105,7 +105,7 @@ pub fn without_programs(world: &World, dialect: Dialect) -> Box<dyn Consumer + '
     let first = world.artifacts.iter().find(|artifact| artifact.dialect == dialect);
     match first.map(|artifact| artifact.device) {
         Some(device) if is_of_packets(dialect) => Box::new(Packets::new(world, dialect, device)),
-        Some(device) if is_ruled(dialect) => Box::new(Written::new(world, dialect, device)),
+        Some(device) if is_ruled(dialect) => Box::new(StatementRule::new(world, dialect, device)),
         _ => Box::new(Rules(dialect)),
     }
 }
@@ -137,19 +137,19 @@ pub fn mutants(
             all.push(mutant);
         }
     };
-    for mutant in insert::all(dialect, sound).into_iter().chain(edit::absences(dialect, sound)) {
+    let hostile = hostile::lines(dialect);
+    let threads = weave::Threads::of(dialect, sound, others, &hostile);
+    // Where lines are woven, too, those of the list leave room for others.
+    let most = if threads.is_empty() { count } else { count / 4 };
+    let listed = insert::all(dialect, sound).into_iter().take(most);
+    for mutant in listed.chain(edit::absences(dialect, sound)) {
         keep(mutant, &mut all);
     }
-    let threads = if hostile::lines(dialect).is_empty() {
-        Vec::new()
-    } else {
-        weave::threads(dialect, others)
-    };
     for _ in 0..count * PATIENCE {
         if all.len() >= count {
             break;
         }
-        let is_woven = !threads.is_empty() && (sound.is_empty() || chance.percent(45));
+        let is_woven = !threads.is_empty() && (sound.is_empty() || chance.percent(60));
         let mutant = match is_woven {
             true => weave::insert(sound, &threads, chance),
             false => edit::at_random(dialect, sound, chance),

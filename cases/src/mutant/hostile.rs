@@ -3,9 +3,11 @@
 
 use model::Dialect;
 
+use super::sound::{EXPECTED, OTHER};
+
 /// What is known of a dialect; several lines where one alone does nothing.
-pub(super) const fn lines(dialect: Dialect) -> &'static [&'static str] {
-    match dialect {
+pub(super) fn lines(dialect: Dialect) -> Vec<String> {
+    let known = match dialect {
         Dialect::Vfio => FUNCTIONS,
         Dialect::Versions => VERSIONS,
         Dialect::Mig => INSTANCES,
@@ -18,7 +20,8 @@ pub(super) const fn lines(dialect: Dialect) -> &'static [&'static str] {
         Dialect::Table => TABLES,
         Dialect::Linux => super::kernel::HOSTILE,
         _ => &[],
-    }
+    };
+    known.iter().map(|line| line.replace("EXPECTED", EXPECTED).replace("OTHER", OTHER)).collect()
 }
 
 const FUNCTIONS: &[&str] = &[
@@ -32,6 +35,12 @@ const FUNCTIONS: &[&str] = &[
     "function 0000:84:00.0 other group 200 numa 0",
     "function 0000:fe:00.0 gpu 9 group 24 numa 0",
     "function 0000:fe:00.0 gpu 9 group 201 numa 0",
+    "function 0000:fd:00.0 gpu 60 group 17 numa 0",
+    "function 0000:fd:00.1 gpu 61 group 20 numa 0",
+    "function 0000:fd:00.2 nic 60 group 21 numa 0",
+    "function 0000:fd:00.3 nic 61 group 22 numa 1",
+    "function 0000:fd:00.4 gpu 62 group 23 numa 0",
+    "function 0000:fd:00.5 vf 62 1 group 16 numa 0",
     "beneath 0000:80:01.0 0000:86:00.0\nbeneath 0000:80:01.0 0000:0f:00.0",
     "beneath 0000:80:01.0 0000:b8:00.0\nbeneath 0000:80:01.0 0000:41:00.0",
     "beneath 0000:80:01.0 0000:86:00.0",
@@ -110,8 +119,14 @@ const DIVISIONS: &[&str] = &[
 
 const PARTITIONS: &[&str] = &[
     "active 0",
+    "active 1",
     "active 2",
     "active 5",
+    "active 2\nactive 0",
+    "partition 15 gpus 4 5\nactive 15",
+    "partition 16 gpus 1 2 3 4 5 6 7 8\nactive 16",
+    "partition 17 gpus 1 2 8\nactive 17",
+    "partition 18 gpus 3 4\nactive 18",
     "active 6",
     "active 14",
     "active 99",
@@ -123,7 +138,9 @@ const PARTITIONS: &[&str] = &[
     "partition 15 gpus 5 6\nactive 15",
     "partition 1 node t3 gpus 1",
     "partition 1 node t4 gpus 1 2 3 4",
+    "partition 1 node t3 gpus 1 2 3 4",
     "partition 2 node t1 gpus 1",
+    "partition 2 node t2 gpus 2 3",
     "partition 2 node t4 gpus 4",
     "partition 3 node t1 gpus 1\npartition 3 node t3 gpus 1",
     "partition 3 node t4 gpus 1 2",
@@ -139,7 +156,7 @@ const CHANNELS: &[&str] = &[
     "channel 3 white/post",
     "channel 2047 white/post",
     "channel 2048 white/post",
-    "channel 1 green/serve",
+    "channel 1 amber/serve",
     "channel 1 red/train",
     "channel 5 red/train",
     "channel 1 gone/job",
@@ -152,18 +169,18 @@ const FILES: &[&str] = &[
     "open red/train /dev/",
     "open blue/tune /dev/vfio",
     "open violet/pre /dev/infiniband",
-    "open green/serve /dev/dri",
+    "open amber/serve /dev/dri",
     "open violet/pre /dev/shm",
     "open violet/pre /dev/nvidia-caps",
     "open violet/pre /dev/nvidia-caps-imex-channels",
     "open violet/pre /dev/nvidia-caps-imex-channels/channel2",
     "open white/post /dev/nvidia-caps-imex-channels/channel1",
     "open violet/pre /dev/nvidia-caps-imex-channels/channel7",
-    "open green/serve /dev/nvidia-caps/nvidia-cap1",
+    "open amber/serve /dev/nvidia-caps/nvidia-cap1",
     "open blue/tune /dev/nvidia-caps/nvidia-cap12 minor 6 start 0",
     "open red/train /dev/nvidia-caps/nvidia-cap12 minor 0 start 0",
-    "open green/serve /dev/infiniband/umad0",
-    "open green/serve /dev/infiniband/issm3",
+    "open amber/serve /dev/infiniband/umad0",
+    "open amber/serve /dev/infiniband/issm3",
     "open violet/pre /dev/mem",
     "open violet/pre /dev/kvm",
     "open violet/pre /dev/nvme0n1",
@@ -191,27 +208,43 @@ const FILES: &[&str] = &[
 ];
 
 const PASTS: &[&str] = &[
+    "after blue/tune nics 0,1,2,3,4,5,6,7 gone/job owing hbm",
+    "after red/more nics 0,1,2,3,4,5,6,7 white/post owing nic,hbm",
+    "after amber/serve nics 0,1,2,3,4,5,6,7 cyan/rank owing ram",
+    "after cyan/rank nics 0,1,2,3,4,5,6,7 amber/serve owing nvme",
+    "after red/infer nics 0,1,2,3,4,5,6,7 blue/batch owing sram,hbm",
+    "after green/try nics 0,1,2,3,4,5,6,7 green/old owing hbm",
+    "after blue/tune nics 0 red/train owing ram",
+    "after red/more nics 3 red/train owing sram",
+    "after cyan/rank nics 4,5 blue/tune owing hbm,nic",
+    "after amber/serve nics 0,2 cyan/rank owing hbm",
+    "after red/infer nics 0,1,2,3 blue/batch owing nic",
+    "after blue/batch nics 4 red/infer owing hbm",
+    "after green/try nics 7 gone/job owing hbm,nic",
+    "after violet/pre nics 0 white/post owing hbm",
+    "after violet/pre nics 1,2,3 white/post owing nvme",
+    "after white/post nics 0,3 violet/pre owing ram,nic",
     "clean blue/tune nics 0,2",
     "clean red/more nics 1,3",
-    "clean green/serve nics 0",
-    "after blue/tune nics 0 green/serve owing hbm",
+    "clean amber/serve nics 0",
+    "after blue/tune nics 0 amber/serve owing hbm",
     "after blue/tune nics 0,2 red/train owing hbm,nic,ram",
     "after blue/tune nics 2 red/train owing nvme",
     "after red/more nics 1 blue/tune owing sram",
     "after red/more nics 1,3 red/more owing hbm,nic",
-    "after green/serve nics 0,1 violet/pre owing hbm",
-    "after green/serve nics 7 gone/job owing nic",
+    "after amber/serve nics 0,1 violet/pre owing hbm",
+    "after amber/serve nics 7 gone/job owing nic",
     "after blue/tune nics 6 red/train owing hbm",
     "after gone/job nics 0 red/train owing hbm",
     "scrubbed blue/tune nics 0,2 red/train ram by h1 at 2026-11-16T09:00:00Z method zeros \
      read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-    "scrubbed blue/tune nics 0 green/serve hbm by h1 at 2026-11-16T09:00:00Z method reset \
+    "scrubbed blue/tune nics 0 amber/serve hbm by h1 at 2026-11-16T09:00:00Z method reset \
      read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "scrubbed blue/tune nics 0,2 red/train hbm by h1 at yesterday method zeros read-back all",
     "scrubbed blue/tune nics 0,2 red/train hbm by h1 at 2026-11-16T09:00:00Z method trust \
      read-back sha256:00",
-    "after blue/tune nics 0 green/serve owing hbm\n\
-     scrubbed blue/tune nics 0 green/serve hbm by mallory at 2020-01-01T00:00:00Z method none \
+    "after blue/tune nics 0 amber/serve owing hbm\n\
+     scrubbed blue/tune nics 0 amber/serve hbm by mallory at 2020-01-01T00:00:00Z method none \
      read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 ];
 
@@ -224,20 +257,63 @@ const REPORTS: &[&str] = &[
     "report red/train on h1 sev-snp measurement EXPECTED by other at 2026-11-16T09:00:00Z age 43",
     "report blue/tune on h1 sev-snp measurement EXPECTED by notary at 2026-11-16T09:00:00Z age 42",
     "report blue/tune on h2 tdx measurement OTHER by notary at 2026-11-16T09:00:00Z age 42",
-    "report green/serve on h1 sev-snp measurement OTHER by notary at 2026-11-16T09:00:00Z age 42",
+    "report amber/serve on h1 sev-snp measurement OTHER by notary at 2026-11-16T09:00:00Z age 42",
     "report violet/pre on t1 sev-snp measurement OTHER by notary at 2026-11-16T09:00:00Z age 42",
     "report gone/job on h1 sev-snp measurement OTHER by notary at 2026-11-16T09:00:00Z age 42",
 ];
 
+// Numbers are those of `worlds/network.yaml`: t1 is blue, t2 red and t3 store; 17 and 18 are jobs of
+// red, 19 is one of store.
 const TABLES: &[&str] = &[
     "default pass",
     "space t9 vni 50001",
     "space t1 vni 50002",
     "space t2 vni 50001",
+    "endpoint t2 10.0.0.20 mac 02:01:00:00:00:01 port swp2 tag 17",
+    "endpoint t2 10.0.0.10 mac 02:01:00:00:00:01 port swp2 tag 17",
+    "endpoint t2 10.0.0.2 mac 02:01:00:00:00:01 port swp2 tag 17",
+    "endpoint t3 10.9.0.2 mac 02:01:00:00:00:04 port swp3 tag 19",
     "permit t2 17 16 tcp 22",
     "permit t3 17 19 tcp 2049",
-    "permit t2 17 19 udp 53",
+    "permit t3 17 19 tcp 22",
+    "permit t2 17 19 tcp 22\npermit t3 17 19 tcp 22",
+    "permit t2 19 17 tcp 22\npermit t3 19 17 tcp 22",
+    "permit t2 18 17 tcp 22",
+    "permit t2 17 18 tcp 22",
+    "permit t2 17 19 udp 53\npermit t3 17 19 udp 53",
+    "permit t2 19 17 udp 53\npermit t3 19 17 udp 53",
+    "permit t2 18 17 udp 53",
+    "permit t2 17 18 udp 53",
+    "permit t2 17 19 tcp 80\npermit t3 17 19 tcp 80",
+    "permit t2 19 17 tcp 80\npermit t3 19 17 tcp 80",
     "permit t2 18 17 tcp 80",
+    "permit t2 17 18 tcp 80",
+    "permit t2 17 19 udp 111\npermit t3 17 19 udp 111",
+    "permit t2 19 17 udp 111\npermit t3 19 17 udp 111",
+    "permit t2 18 17 udp 111",
+    "permit t2 17 18 udp 111",
+    "permit t2 17 19 tcp 443\npermit t3 17 19 tcp 443",
+    "permit t2 19 17 tcp 443\npermit t3 19 17 tcp 443",
+    "permit t2 18 17 tcp 443",
+    "permit t2 17 18 tcp 443",
+    "permit t2 17 19 tcp 2048\npermit t3 17 19 tcp 2048",
+    "permit t2 19 17 tcp 2048\npermit t3 19 17 tcp 2048",
+    "permit t2 18 17 tcp 2048",
+    "permit t2 17 18 tcp 2048",
+    "permit t2 17 19 tcp 3260\npermit t3 17 19 tcp 3260",
+    "permit t2 19 17 tcp 3260\npermit t3 19 17 tcp 3260",
+    "permit t2 18 17 tcp 3260",
+    "permit t2 17 18 tcp 3260",
+    "permit t2 17 19 tcp 4420\npermit t3 17 19 tcp 4420",
+    "permit t2 19 17 tcp 4420\npermit t3 19 17 tcp 4420",
+    "permit t2 18 17 tcp 4420",
+    "permit t2 17 18 tcp 4420",
+    "permit t2 17 19 tcp 5432\npermit t3 17 19 tcp 5432",
+    "permit t2 17 19 tcp 6443\npermit t3 17 19 tcp 6443",
+    "permit t2 17 19 udp 9000\npermit t3 17 19 udp 9000",
+    "permit t2 17 19 tcp 8080\npermit t3 17 19 tcp 8080",
+    "permit t2 17 19 udp 4791\npermit t3 17 19 udp 4791",
+    "permit t2 17 19 tcp 18515\npermit t3 17 19 tcp 18515",
     "rate t1 ceiling 1000",
     "rate t3 guarantee 100000000000",
     "job t2 17 class bulk",

@@ -2,7 +2,6 @@
 
 use model::Dialect;
 
-use super::sound::{EXPECTED, OTHER};
 use super::{Effect, Mutant, MutantKind, hostile};
 
 /// A line that a consumer accepts.
@@ -47,14 +46,11 @@ pub(super) fn all(dialect: Dialect, sound: &str) -> Vec<Mutant> {
 
 /// Each hostile line, at the end.
 fn hostile(dialect: Dialect, sound: &str) -> impl Iterator<Item = Mutant> {
-    hostile::lines(dialect).iter().map(move |line| {
-        let line = line.replace("EXPECTED", EXPECTED).replace("OTHER", OTHER);
-        Mutant {
-            kind: MutantKind::Insert,
-            line: sound.lines().count() as u32 + 1,
-            what: format!("one more: {line}"),
-            text: format!("{sound}{line}\n"),
-        }
+    hostile::lines(dialect).into_iter().map(move |line| Mutant {
+        kind: MutantKind::Insert,
+        line: sound.lines().count() as u32 + 1,
+        what: format!("one more: {line}"),
+        text: format!("{sound}{line}\n"),
     })
 }
 

@@ -53,24 +53,26 @@ fn hall() -> String {
 }
 
 /// The hall as it runs: every text was read back from its device, and somebody vouches for the
-/// machine of red.
+/// machines of red.
 fn attested() -> Result<World, String> {
     let mut world = from_documents(&hall())?;
     for artifact in &mut world.artifacts {
         artifact.parts = vec![PartText { part: Part::Whole, text: artifact.text() }];
     }
-    let fleet = &world.plan.fleet;
-    let h1 = fleet.devices().find(|device| fleet.device_name(*device).as_str() == "h1");
-    let text = format!(
-        "report red/train on h1 sev-snp measurement {EXPECTED} by notary at 2026-11-16T09:00:00Z \
-         age 42\n"
-    );
-    world.artifacts.push(Artifact {
-        device: h1.ok_or("no h1")?,
-        dialect: Dialect::Attest,
-        generation: Generation::default(),
-        parts: vec![PartText { part: Part::Whole, text }],
-    });
+    for (node, job) in [("h1", "train"), ("a2", "infer")] {
+        let fleet = &world.plan.fleet;
+        let device = fleet.devices().find(|device| fleet.device_name(*device).as_str() == node);
+        let text = format!(
+            "report red/{job} on {node} sev-snp measurement {EXPECTED} by notary at \
+             2026-11-16T09:00:00Z age 42\n"
+        );
+        world.artifacts.push(Artifact {
+            device: device.ok_or("no such node")?,
+            dialect: Dialect::Attest,
+            generation: Generation::default(),
+            parts: vec![PartText { part: Part::Whole, text }],
+        });
+    }
     Ok(world)
 }
 

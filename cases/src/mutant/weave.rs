@@ -4,27 +4,61 @@
 
 use model::Dialect;
 
-use super::{Mutant, MutantKind, hostile};
+use super::{Mutant, MutantKind};
 use crate::Chance;
 
-/// Every line of which others are woven: those of the dialect in a world, and the hostile ones.
-pub(super) fn threads<'a>(dialect: Dialect, texts: &[&'a str]) -> Vec<&'a str> {
-    let told = texts.iter().flat_map(|text| text.lines());
-    // Words that are put in later stand in no line here.
-    let hostile = hostile::lines(dialect).iter().flat_map(|lines| lines.lines());
-    let hostile = hostile.filter(|line| !line.contains("EXPECTED") && !line.contains("OTHER"));
-    let mut all: Vec<&str> = told.chain(hostile).filter(|line| line.contains(' ')).collect();
-    all.retain(|line| !line.starts_with('#'));
+/// Lines of which others are woven.
+pub(super) struct Threads<'t> {
+    /// Those of the text itself.
+    own: Vec<&'t str>,
+    /// Those that somebody hostile would write.
+    hostile: Vec<&'t str>,
+    /// The same, where several belong together.
+    entries: Vec<&'t str>,
+    /// All of them, and those of other nodes.
+    all: Vec<&'t str>,
+}
+
+impl<'t> Threads<'t> {
+    /// Those for a text of a dialect, in a world with these ones.
+    pub(super) fn of(
+        dialect: Dialect,
+        sound: &'t str,
+        texts: &[&'t str],
+        entries: &'t [String],
+    ) -> Self {
+        // What a board says, no domain does.
+        let is_domain = |text: &str| text.contains(" node ");
+        let fits = |line: &&str| dialect != Dialect::Nvlink || is_domain(line) == is_domain(sound);
+        let entries: Vec<&str> = entries.iter().map(String::as_str).filter(fits).collect();
+        let hostile = said(entries.iter().flat_map(|entry| entry.lines()));
+        let told = texts.iter().flat_map(|text| text.lines()).filter(fits);
+        let all = said(told.chain(hostile.iter().copied()));
+        Self { own: said(sound.lines()), hostile, entries, all }
+    }
+
+    /// Whether there is nothing to weave of.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+fn said<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    let mut all: Vec<&str> =
+        lines.filter(|line| line.contains(' ') && !line.starts_with('#')).collect();
     all.sort_unstable();
     all.dedup();
     all
 }
 
 /// A text with one more line, or with two that may belong together.
-pub(super) fn insert(sound: &str, threads: &[&str], chance: &mut Chance) -> Option<Mutant> {
+pub(super) fn insert(sound: &str, threads: &Threads<'_>, chance: &mut Chance) -> Option<Mutant> {
     let lines: Vec<&str> = sound.lines().collect();
-    let mut new = vec![woven(threads, chance)?];
-    if chance.percent(15) {
+    let mut new = match chance.percent(25) {
+        true => vec![(*chance.pick(&threads.entries)?).to_owned()],
+        false => vec![woven(threads, chance)?],
+    };
+    if chance.percent(25) {
         new.push(woven(threads, chance)?);
     }
     if new.iter().all(|line| lines.contains(&line.as_str())) {
@@ -38,15 +72,32 @@ pub(super) fn insert(sound: &str, threads: &[&str], chance: &mut Chance) -> Opti
     Some(Mutant { kind: MutantKind::Insert, line: at as u32 + 1, what, text })
 }
 
-/// A line with words of another of its kind; often it is as it stood somewhere else.
-fn woven(threads: &[&str], chance: &mut Chance) -> Option<String> {
-    let line = *chance.pick(threads)?;
+/// A line with words of others of its kind; often it is as it stood somewhere else.
+fn woven(threads: &Threads<'_>, chance: &mut Chance) -> Option<String> {
+    // Where a text says little there is little to weave of it.
+    let from = match chance.below(10) {
+        0..5 if threads.own.len() > 2 => &threads.own,
+        0..8 => &threads.hostile,
+        _ => &threads.all,
+    };
+    let line = *chance.pick(from)?;
     let mut words: Vec<&str> = line.split(' ').collect();
-    let kin: Vec<&&str> = threads.iter().filter(|other| is_kin(line, other)).collect();
+    let kin: Vec<&str> = threads.all.iter().copied().filter(|other| is_kin(line, other)).collect();
+    let near: Vec<&str> = threads.own.iter().copied().filter(|other| is_kin(line, other)).collect();
     for _ in 0..chance.below(3) {
-        let other: Vec<&str> = chance.pick(&kin)?.split(' ').collect();
-        let place = chance.below(words.len().min(other.len()));
+        let is_near = chance.percent(60) && near.len() > 1;
+        let other = *chance.pick(if is_near { &near } else { &kin })?;
+        let other: Vec<&str> = other.split(' ').collect();
+        let both = words.len().min(other.len());
+        let differ: Vec<usize> = (0..both).filter(|place| words[*place] != other[*place]).collect();
+        let Some(place) = chance.pick(&differ).copied() else { continue };
         words[place] = other[place];
+    }
+    // What is about somebody else altogether does little here: often it is about one who is.
+    if chance.percent(70)
+        && let Some(subject) = chance.pick(&threads.own).and_then(|other| other.split(' ').nth(1))
+    {
+        words[1] = subject;
     }
     Some(words.join(" "))
 }

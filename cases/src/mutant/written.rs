@@ -30,7 +30,7 @@ pub fn is_ruled(dialect: Dialect) -> bool {
 }
 
 /// The written rule, in a world whose owners it knows.
-pub struct Written<'w> {
+pub struct StatementRule<'w> {
     world: &'w World,
     dialect: Dialect,
     facts: Facts,
@@ -68,7 +68,7 @@ fn meaning_of(dialect: Dialect) -> Option<Rule> {
     })
 }
 
-impl<'w> Written<'w> {
+impl<'w> StatementRule<'w> {
     /// The rule for texts of this dialect on this device; [`Consumer::at`] goes on to another one.
     #[must_use]
     pub fn new(world: &'w World, dialect: Dialect, device: DeviceId) -> Self {
@@ -82,7 +82,7 @@ impl<'w> Written<'w> {
     }
 }
 
-impl Consumer for Written<'_> {
+impl Consumer for StatementRule<'_> {
     fn at(&mut self, device: DeviceId) {
         self.facts = Facts::of(self.world, device);
         self.sound = None;

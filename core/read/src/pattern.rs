@@ -118,7 +118,8 @@ pub(crate) fn unseen(line: &str) -> Option<&'static str> {
     }
     let is_unseen = |letter: char| {
         (letter.is_control() && letter != '\t')
-            || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+            || (letter.is_whitespace() && letter != ' ' && letter != '\t')
+            || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
             || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{ffff}')
     };
     line.chars().any(is_unseen).then_some(WHY)
@@ -162,6 +163,9 @@ mod tests {
 
     #[test]
     fn what_is_not_seen_is_told() {
+        for line in ["a\u{a0}b", "a \u{3000}", "a\u{2009}b", "a\u{202f}b"] {
+            assert!(unseen(line).is_some(), "{line:?}");
+        }
         for line in ["a\rb", "a\u{85}b", "a\u{2028}b", "\u{feff}a", "a\u{202e}b", "a\0", "a\u{c}b"]
         {
             assert!(unseen(line).is_some(), "{line:?}");

@@ -97,14 +97,16 @@ pub(super) fn partitions(facts: &Facts, said: &BTreeSet<Statement<'_>>) -> Optio
     let mut table: BTreeMap<u16, Vec<(&Node, u16)>> = BTreeMap::new();
     let mut definitions: BTreeSet<(u16, &str)> = BTreeSet::new();
     let mut active: BTreeSet<u16> = BTreeSet::new();
+    // A board tells of its own GPUs, and a domain of those of its nodes.
+    let is_board = facts.node.is_some();
     for words in said {
         let (partition, name, gpus) = match words.as_slice() {
-            ["active", partition] => {
+            ["active", partition] if is_board => {
                 active.insert(number(partition)?);
                 continue;
             }
-            ["partition", partition, "gpus", gpus @ ..] => (partition, None, gpus),
-            ["partition", partition, "node", node, "gpus", gpus @ ..] => {
+            ["partition", partition, "gpus", gpus @ ..] if is_board => (partition, None, gpus),
+            ["partition", partition, "node", node, "gpus", gpus @ ..] if !is_board => {
                 (partition, Some(*node), gpus)
             }
             _ => return None,
@@ -116,13 +118,15 @@ pub(super) fn partitions(facts: &Facts, said: &BTreeSet<Statement<'_>>) -> Optio
         let partition = number(partition)?;
         // A number has one meaning, at each node.
         meaning.is_refused |= !definitions.insert((partition, name.unwrap_or_default()));
-        meaning.given.insert(words.join(" "));
+        if is_board {
+            // Its numbers are those of the board's own table.
+            meaning.given.insert(words.join(" "));
+        }
         let Some(node) = name.map_or(facts.node.as_ref(), |name| facts.nodes.get(name)) else {
             continue;
         };
         table.entry(partition).or_default().extend(gpus.into_iter().map(|gpu| (node, gpu)));
     }
-    let is_board = facts.node.is_some();
     // Partitions of a domain are active as soon as they are there.
     let active: BTreeSet<u16> = if is_board { active } else { table.keys().copied().collect() };
     let mut joined: BTreeSet<(&str, u16)> = BTreeSet::new();
@@ -132,7 +136,12 @@ pub(super) fn partitions(facts: &Facts, said: &BTreeSet<Statement<'_>>) -> Optio
         for (node, gpu) in gpus.into_iter().flatten() {
             // A GPU is in one active partition at a time.
             meaning.is_refused |= !joined.insert((&node.name, *gpu)) && is_board;
-            meaning.given.insert(format!("GPU {gpu} of {} in partition {partition}", node.name));
+            // In a domain its number is a name and no more: who is joined with whom is what counts.
+            let others = gpus.into_iter().flatten();
+            let joint = others.map(|(other, theirs)| {
+                format!("GPU {gpu} of {} with {theirs} of {}", node.name, other.name)
+            });
+            meaning.given.extend(joint);
         }
         meet(partition, gpus.map_or(&[], Vec::as_slice), &mut meaning);
     }

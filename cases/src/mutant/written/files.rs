@@ -42,15 +42,14 @@ pub(super) fn opened(facts: &Facts, said: &BTreeSet<Statement<'_>>) -> Option<Me
 
 /// A job is written with its tenant in front.
 pub(super) fn is_job(word: &str) -> bool {
-    let is_name = |name: &str| {
-        let is_letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        !name.is_empty()
-            && name.len() < 64
-            && name.bytes().all(is_letter)
-            && !name.starts_with('-')
-            && !name.ends_with('-')
-    };
     word.contains('/') && word.split('/').all(is_name)
+}
+
+/// Names are those of DNS labels (RFC 1123).
+pub(super) fn is_name(word: &str) -> bool {
+    let is_letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    let is_edge = |word: &str| word.starts_with('-') || word.ends_with('-');
+    (1..64).contains(&word.len()) && word.bytes().all(is_letter) && !is_edge(word)
 }
 
 /// What a file leads to.

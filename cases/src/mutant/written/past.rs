@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::Facts;
-use super::files::is_job;
+use super::files::{is_job, is_name};
 use super::{Meaning, Statement, number};
 
 const MEMORIES: [&str; 5] = ["hbm", "sram", "ram", "nvme", "nic"];
@@ -43,7 +43,7 @@ pub(super) fn left(facts: &Facts, said: &BTreeSet<Statement<'_>>) -> Option<Mean
                 after,
                 memory,
                 "by",
-                _,
+                by,
                 "at",
                 at,
                 "method",
@@ -51,7 +51,7 @@ pub(super) fn left(facts: &Facts, said: &BTreeSet<Statement<'_>>) -> Option<Mean
                 "read-back",
                 how,
             ] => {
-                if !is_job(after) || !MEMORIES.contains(memory) {
+                if !is_name(by) || !is_job(after) || !MEMORIES.contains(memory) {
                     return None;
                 }
                 let nics = interfaces(job, nics)?;

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::facts::Facts;
-use super::files::is_job;
+use super::files::{is_job, is_name};
 use super::{Meaning, Statement};
 
 pub(super) fn vouched(facts: &Facts, said: &BTreeSet<Statement<'_>>) -> Option<Meaning> {
@@ -25,7 +25,7 @@ pub(super) fn vouched(facts: &Facts, said: &BTreeSet<Statement<'_>>) -> Option<M
             "measurement",
             measured,
             "by",
-            _,
+            by,
             "at",
             _,
             "age",
@@ -38,7 +38,12 @@ pub(super) fn vouched(facts: &Facts, said: &BTreeSet<Statement<'_>>) -> Option<M
         let is_measurement = measured.len() == 96 && measured.bytes().all(is_hex);
         let is_age =
             age.bytes().all(|byte| byte.is_ascii_digit()) && (age == "0" || !age.starts_with('0'));
-        if !is_job(job) || !matches!(technology, "sev-snp" | "tdx") || !is_measurement || !is_age {
+        if !is_job(job)
+            || !is_name(by)
+            || !matches!(technology, "sev-snp" | "tdx")
+            || !is_measurement
+            || !is_age
+        {
             return None;
         }
         let age: u64 = age.parse().ok()?;

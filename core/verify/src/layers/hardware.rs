@@ -45,13 +45,11 @@ impl Verifier {
         judge_viability(view, found);
     }
 
-    /// What nobody owns has no driver.
+    /// What nobody owns has no driver, and nothing has two.
     pub(super) fn judge_drivers(&self, view: &NodeView<'_>, found: &mut Findings<'_>) {
         for (place, &(pci, driver, at)) in view.driven.iter().enumerate() {
-            let Some(gpu) = view.model.pci.gpu_at(pci) else {
-                continue;
-            };
-            if view.owners_of_gpu(gpu).next().is_none() {
+            let gpu = view.model.pci.gpu_at(pci);
+            if let Some(gpu) = gpu.filter(|gpu| view.owners_of_gpu(*gpu).next().is_none()) {
                 let weakness = LayerWeakness::NobodysDriver { gpu, driver: driver.clone() };
                 found.open(view.device, weakness, [at]);
             }

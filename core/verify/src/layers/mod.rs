@@ -31,7 +31,7 @@ use model::{
     DeviceId, Dialect, Fleet, Grade, Guid, JobName, ManagerKind, Name, NodeId, Owners, Part, PodId,
     Runtime, Share, TenantName, Trust, VersionPolicy,
 };
-use read::Reading;
+use read::{Fact, Hold, Reading};
 use smol_str::SmolStr;
 
 pub use finding::{
@@ -333,7 +333,9 @@ impl Verifier {
         sheet.lacking = lacking;
         sheet.present = is;
         self.keep_sheet(id, was, is, &gone);
-        if was_strange || self.sheets[id as usize].is_strange() {
+        // Of NVLink every claim is compared with who says it.
+        let is_told = dialect == Dialect::Nvlink;
+        if was_strange || is_told || self.sheets[id as usize].is_strange() {
             self.layers.dirty.insert(Spot::Sheet(id));
         }
         if self.held.count(device, dialect, was, is) {
@@ -410,6 +412,31 @@ impl Verifier {
             found.weak(Some(sheet.device), Weakness::of(lacking), at);
             let (device, dialect) = (sheet.device, Some(sheet.dialect));
             found.lacks(MissingLine { device, dialect, text: lacking.text.to_string() });
+        }
+        self.judge_teller(id, found);
+    }
+
+    /// A board tells of its own GPUs, and a domain of those of its nodes. Whoever says what is the
+    /// other's to say is heard by nobody, and a line that nobody hears is told.
+    fn judge_teller(&self, id: u32, found: &mut Findings<'_>) {
+        let sheet = &self.sheets[id as usize];
+        if sheet.dialect != Dialect::Nvlink {
+            return;
+        }
+        let is_board = self.world.fleet.node_of(sheet.device).is_some();
+        for claim in &sheet.claims {
+            let Fact::Holds(hold) = &claim.fact else { continue };
+            let (what, planned) = match hold {
+                Hold::Linked { .. } if is_board => {
+                    ("what it says of a domain", "that this is for the domain to say")
+                }
+                Hold::Joinable { .. } | Hold::Active { .. } if !is_board => {
+                    ("what it says of a board", "that this is for the board to say")
+                }
+                _ => continue,
+            };
+            let at = At { sheet: id, line: claim.line };
+            software::drift(sheet.device, what.into(), &hold.to_string(), planned, Some(at), found);
         }
     }
 

@@ -68,6 +68,54 @@ fn a_board_joins_what_boards_of_its_kind_do() {
     );
 }
 
+/// A board tells of its own GPUs and a domain of those of its nodes: what one says that is the
+/// other's to say joins nobody, and is told.
+#[test]
+fn a_board_tells_of_no_domain_and_a_domain_of_no_board() {
+    check(
+        |world| {
+            let node = world.fleet.nodes[world.node("t1").index()].name.clone();
+            world.add("n1", Dialect::Nvlink, Hold::Linked { partition: 1, node, gpus: 0b1 });
+            let domain = "nvlink-rack-1";
+            world.add(domain, Dialect::Nvlink, Hold::Joinable { partition: 1, gpus: 0b11 });
+            world.add(domain, Dialect::Nvlink, Hold::Active { partition: 1 });
+        },
+        expect![[r#"
+            drift: nvlink-rack-1: what it says of a board is NVLink partition 1 can join GPUs 1, 2; the fleet says that this is for the board to say
+              nvlink-rack-1 nvlink (head:1): NVLink partition 1 can join GPUs 1, 2
+            drift: nvlink-rack-1: what it says of a board is NVLink partition 1 is active; the fleet says that this is for the board to say
+              nvlink-rack-1 nvlink (head:2): NVLink partition 1 is active
+            drift: n1: what it says of a domain is NVLink partition 1 joins GPU 1 of t1; the fleet says that this is for the domain to say
+              n1 nvlink (head:16): NVLink partition 1 joins GPU 1 of t1
+        "#]],
+    );
+}
+
+/// A function has one driver, an interface as well as a GPU: whoever is told of first is not the
+/// one who counts.
+#[test]
+fn an_interface_with_two_drivers_contradicts_itself() {
+    check(
+        |world| {
+            let node = world.node("n1").index();
+            let model = world.fleet.nodes[node].model.index();
+            let pci = world.fleet.node_models[model].pci.nics[0];
+            world.add("n1", Dialect::Vfio, Hold::Driven { pci, driver: "mlx5_core".into() });
+        },
+        expect![[r#"
+            disagree: n1: of red/train devices names interfaces 0, 2 and vfio names interface 2
+              n1 vfio (head:17): 0000:20:00.0 is driven by mlx5_core
+              n1 vfio (job red/train:4): 0000:22:00.0 is driven by vfio-pci
+              n1 devices (job red/train:3): red/train may open IOMMU group 100
+              n1 devices (job red/train:4): red/train may open IOMMU group 102
+              n1 vfio lacks interface 0 of red/train
+            contradiction: n1: the driver of a function is said to be mlx5_core and to be vfio-pci
+              n1 vfio (head:17): 0000:20:00.0 is driven by mlx5_core
+              n1 vfio (job red/train:3): 0000:20:00.0 is driven by vfio-pci
+        "#]],
+    );
+}
+
 #[test]
 fn a_gpu_of_amd_is_known_to_be_one() {
     check(
