@@ -200,17 +200,22 @@ impl Libvirt {
 impl Daemon {
     /// Starts it with folders that nobody else sees.
     fn start() -> Option<Self> {
-        const FOLDERS: &str = "for d in /run/libvirt /etc/libvirt/qemu /var/lib/libvirt \
-                               /var/log/libvirt; do mkdir -p $d; mount -t tmpfs none $d; done";
+        // Devices without those that a hypervisor of the machine itself would be tried with, and a
+        // first process that takes leave of the emulators which are asked what they can: both are
+        // waited for, each time.
+        const ROOM: &str = "for d in /run/libvirt /etc/libvirt/qemu /var/lib/libvirt \
+                            /var/log/libvirt; do mkdir -p $d; mount -t tmpfs none $d; done; \
+                            mkdir $1/dev; mount -t tmpfs none $1/dev; mkdir $1/dev/shm $1/dev/pts; \
+                            for n in null zero full random urandom tty; do cp -a /dev/$n $1/dev; done; \
+                            mount --bind $1/dev /dev; \
+                            libvirtd --config $1/libvirtd.conf --pid-file $1/pid & wait";
         let folder = std::env::temp_dir().join(format!("libvirt-{}", std::process::id()));
         fs::create_dir_all(&folder).ok()?;
         let conf = format!("unix_sock_dir = \"{}\"\nauth_unix_rw = \"none\"\n", folder.display());
         fs::write(folder.join("libvirtd.conf"), conf).ok()?;
-        let room = folder.display();
-        let script =
-            format!("{FOLDERS}; exec libvirtd --config {room}/libvirtd.conf --pid-file {room}/pid");
         let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", &script]);
+        command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+        command.args(["sh", "-c", ROOM, "room"]).arg(&folder);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
         let daemon = Self { folder, child };
         for _ in 0..1000 {
