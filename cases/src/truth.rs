@@ -8,7 +8,7 @@ use verify::{Breach, Code, Diagnosis, Endpoint, Finding, Severed, Talk};
 
 /// An owner: a job, or a port of nobody's.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Who {
+pub enum PortOwner {
     /// A job.
     Job(JobName),
     /// Nobody, at this port.
@@ -19,7 +19,7 @@ pub enum Who {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Truth {
     /// Owners whose packets reach others without consent.
-    pub crossings: BTreeSet<(Who, Who)>,
+    pub crossings: BTreeSet<(PortOwner, PortOwner)>,
     /// Jobs of which two members cannot meet.
     pub severed: BTreeSet<JobName>,
     /// Consents of which two members cannot meet.
@@ -116,7 +116,8 @@ pub fn by_packets(
     let nothing = Passing::default();
     for from in ports {
         for to in ports.iter().filter(|to| *to != from) {
-            let (Who::Job(a), Who::Job(b)) = (owner(owners, from), owner(owners, to)) else {
+            let (PortOwner::Job(a), PortOwner::Job(b)) = (owner(owners, from), owner(owners, to))
+            else {
                 continue;
             };
             let passing = conversations.get(&Pair { from: *from, to: *to }).unwrap_or(&nothing);
@@ -144,22 +145,22 @@ pub fn crosses(owners: &Owners, pair: &Pair, passing: &Passing) -> bool {
     from != to && !is_consented(owners, &from, &to, passing)
 }
 
-fn owner(owners: &Owners, port: &(DeviceId, Port)) -> Who {
+fn owner(owners: &Owners, port: &(DeviceId, Port)) -> PortOwner {
     match owners.ports.get(port) {
-        Some(job) => Who::Job(job.clone()),
-        None => Who::Nobody(port.0, port.1),
+        Some(job) => PortOwner::Job(job.clone()),
+        None => PortOwner::Nobody(port.0, port.1),
     }
 }
 
-fn who(endpoint: &Endpoint) -> Who {
+fn who(endpoint: &Endpoint) -> PortOwner {
     match &endpoint.owner {
-        Some(job) => Who::Job(job.clone()),
-        None => Who::Nobody(endpoint.device, endpoint.port),
+        Some(job) => PortOwner::Job(job.clone()),
+        None => PortOwner::Nobody(endpoint.device, endpoint.port),
     }
 }
 
-fn is_consented(owners: &Owners, from: &Who, to: &Who, passing: &Passing) -> bool {
-    let (Who::Job(from), Who::Job(to)) = (from, to) else { return false };
+fn is_consented(owners: &Owners, from: &PortOwner, to: &PortOwner, passing: &Passing) -> bool {
+    let (PortOwner::Job(from), PortOwner::Job(to)) = (from, to) else { return false };
     let agreed = |client: &JobName, provider: &JobName, service| {
         let consent = Consent { client: client.clone(), provider: provider.clone(), service };
         owners.consents.contains(&consent)
