@@ -8,6 +8,7 @@
 mod edit;
 mod insert;
 mod judge;
+mod kubernetes;
 mod pkey;
 mod rule;
 mod slurm;
@@ -22,6 +23,7 @@ use model::Dialect;
 use crate::Chance;
 
 pub use judge::{Judged, judge, run};
+pub use kubernetes::ApiServer;
 pub use pkey::OpenSm;
 pub use rule::Rules;
 pub use slurm::Slurmctld;

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use cases::Chance;
-use cases::mutant::{Consumer, Effect, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound};
+use cases::mutant::{
+    ApiServer, Consumer, Effect, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound,
+};
 use model::Dialect;
 
 fn main() -> ExitCode {
@@ -56,6 +58,13 @@ fn mutate(asked: &Asked) -> Result<bool, String> {
         Dialect::Slurm => match Slurmctld::new() {
             Some(controller) => Box::new(controller),
             None => Box::new(Rules(Dialect::Slurm)),
+        },
+        Dialect::Kubernetes => match ApiServer::start() {
+            Ok(server) => Box::new(server),
+            Err(why) => {
+                println!("by written rules: {why}");
+                Box::new(Rules(Dialect::Kubernetes))
+            }
         },
         dialect => Box::new(Rules(dialect)),
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::Dialect;
 use read::description;
 
-use super::{Mutant, MutantKind, pkey, vm};
+use super::{Mutant, MutantKind, kubernetes, pkey, vm};
 use crate::Chance;
 
 /// One edit; none where chance came upon a line that cannot be edited so.
@@ -20,6 +20,7 @@ pub(super) fn at_random(dialect: Dialect, sound: &str, chance: &mut Chance) -> O
         let own = match dialect {
             Dialect::Pkey => Some(pkey::edit(&lines, at, chance)?),
             Dialect::Vm => Some(vm::edit(&lines, at, chance)?),
+            Dialect::Kubernetes => Some(kubernetes::edit(&lines, at, chance)?),
             _ => None,
         };
         if let Some((kind, what, text)) = own {

@@ -2,7 +2,9 @@
 
 use model::Dialect;
 
-use super::{Classified, Consumer, Effect, Mutant, MutantKind, insert, slurm, statements};
+use super::{
+    Classified, Consumer, Effect, Mutant, MutantKind, insert, kubernetes, slurm, statements,
+};
 
 /// Says by written rules what an edit does.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +14,9 @@ impl Consumer for Rules {
     fn classify(&mut self, sound: &str, mutant: &Mutant) -> Classified {
         if self.0 == Dialect::Slurm {
             return slurm::by_rules(sound, mutant);
+        }
+        if self.0 == Dialect::Kubernetes {
+            return kubernetes::by_rules(sound, mutant);
         }
         if statements::is_about(self.0) {
             return statements::classify(sound, mutant);
