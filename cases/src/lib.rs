@@ -9,6 +9,7 @@ mod hole;
 pub mod mutant;
 mod patch;
 mod random;
+pub mod servers;
 mod story;
 pub mod truth;
 

@@ -11,6 +11,7 @@ mod hostile;
 mod insert;
 mod judge;
 mod kernel;
+mod kubernetes;
 mod packets;
 mod pkey;
 mod printed;
@@ -30,6 +31,7 @@ use crate::{Chance, World};
 
 pub use frr::Frr;
 pub use judge::{Judged, judge, run};
+pub use kubernetes::ApiServer;
 pub use packets::Packets;
 pub use pkey::OpenSm;
 pub use rule::Rules;

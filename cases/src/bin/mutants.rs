@@ -7,7 +7,8 @@ use std::{env, fs};
 
 use cases::Chance;
 use cases::mutant::{
-    Consumer, Effect, Frr, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound, without_programs,
+    ApiServer, Consumer, Effect, Frr, Judged, Libvirt, OpenSm, Rules, Slurmctld, run, sound,
+    without_programs,
 };
 use model::Dialect;
 
@@ -62,6 +63,13 @@ fn mutate(asked: &Asked) -> Result<bool, String> {
         Dialect::Slurm => match Slurmctld::new() {
             Some(controller) => Box::new(controller),
             None => Box::new(Rules(Dialect::Slurm)),
+        },
+        Dialect::Kubernetes => match ApiServer::start() {
+            Ok(server) => Box::new(server),
+            Err(why) => {
+                println!("by written rules: {why}");
+                Box::new(Rules(Dialect::Kubernetes))
+            }
         },
         dialect => without_programs(&world, dialect),
     };

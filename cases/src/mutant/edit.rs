@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::Dialect;
 use read::description;
 
-use super::{Mutant, MutantKind, frr, pkey, vm};
+use super::{Mutant, MutantKind, frr, kubernetes, pkey, vm};
 use crate::Chance;
 
 /// One edit; none where chance came upon a line that cannot be edited so.
@@ -21,6 +21,7 @@ pub(super) fn at_random(dialect: Dialect, sound: &str, chance: &mut Chance) -> O
             Dialect::Frr | Dialect::Nxos => Some(frr::edit(&lines, at, chance)?),
             Dialect::Pkey => Some(pkey::edit(&lines, at, chance)?),
             Dialect::Vm => Some(vm::edit(&lines, at, chance)?),
+            Dialect::Kubernetes => Some(kubernetes::edit(&lines, at, chance)?),
             _ => None,
         };
         if let Some((kind, what, text)) = own {

@@ -22,6 +22,7 @@ pub(super) const fn accepted(dialect: Dialect) -> &'static [Accepted] {
         Dialect::Slurm => super::slurm::ACCEPTED,
         Dialect::Pkey => super::pkey::ACCEPTED,
         Dialect::Vm => super::vm::ACCEPTED,
+        Dialect::Kubernetes => super::kubernetes::ACCEPTED,
         _ => &[],
     }
 }
@@ -30,7 +31,13 @@ pub(super) const fn accepted(dialect: Dialect) -> &'static [Accepted] {
 pub(super) fn all(dialect: Dialect, sound: &str) -> Vec<Mutant> {
     let lines: Vec<&str> = sound.lines().collect();
     let put = |accepted: &Accepted| {
-        let at = lines.iter().position(|line| line.trim_start().starts_with(accepted.behind));
+        // Where the beginning is indented, so is the line.
+        let begins = |line: &&str| {
+            let is_indented = accepted.behind.starts_with(' ');
+            let line = if is_indented { line } else { line.trim_start() };
+            line.starts_with(accepted.behind)
+        };
+        let at = lines.iter().position(begins);
         let at = at.unwrap_or(lines.len().saturating_sub(1));
         let mut new = lines.clone();
         new.insert(at + 1, accepted.line);

@@ -2,7 +2,7 @@
 
 use model::Dialect;
 
-use super::{Classified, Consumer, Effect, Mutant, MutantKind, frr, insert, slurm};
+use super::{Classified, Consumer, Effect, Mutant, MutantKind, frr, insert, kubernetes, slurm};
 
 /// Says by written rules what an edit does.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,7 @@ impl Consumer for Rules {
     fn classify(&mut self, sound: &str, mutant: &Mutant) -> Classified {
         match self.0 {
             Dialect::Slurm => return slurm::by_rules(sound, mutant),
+            Dialect::Kubernetes => return kubernetes::by_rules(sound, mutant),
             Dialect::Frr => return frr::by_rules(sound, mutant),
             _ => {}
         }

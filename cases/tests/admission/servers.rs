@@ -5,13 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::fs;
+use std::time::Instant;
 
+use cases::servers::{PATIENCE, Servers};
 use serde_json::{Value, json};
 
 use crate::spec::{Cluster, Spec, honest, hostile, world};
@@ -19,15 +16,12 @@ use crate::spec::{Cluster, Spec, honest, hostile, world};
 /// Kinds of templates that members may make; all others only whoever runs the cluster.
 const THEIRS: [&str; 4] = ["Pod", "Deployment", "StatefulSet", "Job"];
 
-const PATIENCE: Duration = Duration::from_secs(120);
-
 #[test]
 #[ignore = "needs real servers: cargo xtask kubernetes-test"]
 fn real_servers_refuse_what_leads_out_and_place_the_rest() {
     let world = world();
-    let servers = Servers::start();
-    let crds = PathBuf::from(std::env::var_os("KUBERNETES_CRDS").unwrap());
-    servers.furnish(&world, &crds);
+    let servers = Furnished(Servers::all().unwrap());
+    servers.furnish(&world);
     let mut report = Report::default();
     let (hostile, honest) = (hostile(&world), honest(&world));
     servers.refuse(&hostile, &world, &mut report);
@@ -42,172 +36,25 @@ fn real_servers_refuse_what_leads_out_and_place_the_rest() {
     assert!(report.wrong.is_empty(), "{}", report.wrong.join("\n"));
 }
 
-/// Programs that run on this machine's loopback alone, and their folder.
-struct Servers {
-    folder: PathBuf,
-    assets: PathBuf,
-    address: String,
-    children: Vec<Child>,
-}
+/// Servers that hold what is rendered.
+struct Furnished(Servers);
 
-impl Drop for Servers {
-    fn drop(&mut self) {
-        for child in self.children.iter_mut().rev() {
-            drop(child.kill());
-            drop(child.wait());
-        }
-        drop(fs::remove_dir_all(&self.folder));
-    }
-}
-
-/// Who asks: a token, a name and a group.
-const PEOPLE: [[&str; 3]; 6] = [
-    ["admin", "admin", "system:masters"],
-    ["manager", "system:kube-controller-manager", "system:masters"],
-    ["scheduler", "system:kube-scheduler", "system:masters"],
-    ["ann", "ann", "acme-people"],
-    ["eve", "eve", "vault-people"],
-    ["kubevirt", "system:serviceaccount:kubevirt:kubevirt-controller", "system:masters"],
-];
-
-impl Servers {
-    fn start() -> Self {
-        let assets = PathBuf::from(std::env::var_os("KUBEBUILDER_ASSETS").unwrap());
-        let folder = std::env::temp_dir().join(format!("servers-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let [client, peer, api] = [free_port(), free_port(), free_port()];
-        let address = format!("https://127.0.0.1:{api}");
-        let mut servers = Self { folder, assets, address, children: Vec::new() };
-        let tokens = PEOPLE.map(|[token, name, group]| format!("{token},{name},{token},{group}\n"));
-        let tokens = servers.write("tokens.csv", &tokens.concat());
-        let pair = rcgen::KeyPair::generate().unwrap();
-        let public = servers.write("public.pem", &pair.public_key_pem());
-        let key = servers.write("key.pem", &pair.serialize_pem());
-        let at = |port| format!("http://127.0.0.1:{port}");
-        let data = servers.folder.join("etcd");
-        servers.run(
-            "etcd",
-            &[
-                &format!("--data-dir={}", data.display()),
-                "--unsafe-no-fsync",
-                &format!("--listen-client-urls={}", at(client)),
-                &format!("--advertise-client-urls={}", at(client)),
-                &format!("--listen-peer-urls={}", at(peer)),
-                &format!("--initial-advertise-peer-urls={}", at(peer)),
-                &format!("--initial-cluster=default={}", at(peer)),
-            ],
-        );
-        let certificates = servers.folder.join("certificates");
-        servers.run(
-            "kube-apiserver",
-            &[
-                &format!("--etcd-servers={}", at(client)),
-                "--bind-address=127.0.0.1",
-                &format!("--secure-port={api}"),
-                &format!("--cert-dir={}", certificates.display()),
-                &format!("--token-auth-file={tokens}"),
-                &format!("--service-account-key-file={public}"),
-                &format!("--service-account-signing-key-file={key}"),
-                "--service-account-issuer=https://kubernetes.default.svc",
-                "--service-cluster-ip-range=10.96.0.0/16",
-                "--authorization-mode=RBAC",
-                "--enable-admission-plugins=NodeRestriction",
-                "--endpoint-reconciler-type=none",
-            ],
-        );
-        servers.until("the API is ready", |servers| {
-            servers.ask("admin", &["get", "--raw=/readyz"], None).0
-        });
-        let manager = servers.config("manager");
-        servers.run(
-            "kube-controller-manager",
-            &[
-                &format!("--kubeconfig={manager}"),
-                &format!("--service-account-private-key-file={key}"),
-                "--leader-elect=false",
-                "--secure-port=0",
-                // Nobody renews the leases of these nodes.
-                "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller",
-            ],
-        );
-        let scheduler = servers.config("scheduler");
-        servers.run(
-            "kube-scheduler",
-            &[&format!("--kubeconfig={scheduler}"), "--leader-elect=false", "--secure-port=0"],
-        );
-        servers
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.folder.join(name);
-        fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-
-    fn config(&self, who: &str) -> String {
-        let config = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "clusters": [{"name": "c", "cluster": {"server": self.address, "insecure-skip-tls-verify": true}}],
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
-            "users": [{"name": "c", "user": {"token": who}}],
-        });
-        self.write(&format!("{who}.conf"), &config.to_string())
-    }
-
-    fn run(&mut self, program: &str, arguments: &[&str]) {
-        let log = File::create(self.folder.join(format!("{program}.log"))).unwrap();
-        let mut command = Command::new(self.assets.join(program));
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        self.children.push(command.spawn().unwrap());
-    }
-
-    /// What kubectl says to somebody, and whether it was content.
+impl Furnished {
     fn ask(&self, who: &str, arguments: &[&str], input: Option<&str>) -> (bool, String) {
-        let config = self.config(who);
-        let mut command = Command::new(self.assets.join("kubectl"));
-        command.arg(format!("--kubeconfig={config}")).args(arguments);
-        command.env("HOME", &self.folder).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-        let mut pipe = child.stdin.take().unwrap();
-        let input = input.unwrap_or_default().to_owned();
-        let writer = std::thread::spawn(move || drop(pipe.write_all(input.as_bytes())));
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+        self.0.ask(who, arguments, input)
     }
 
     fn must(&self, arguments: &[&str], input: Option<&str>) -> String {
-        let (is_done, said) = self.ask("admin", arguments, input);
-        assert!(is_done, "kubectl {arguments:?}: {said}");
-        said
+        self.0.must(arguments, input).unwrap()
     }
 
     fn until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let started = Instant::now();
-        while !is_so(self) {
-            assert!(started.elapsed() < PATIENCE, "waited in vain until {what}: {}", self.logs());
-        }
-    }
-
-    fn logs(&self) -> String {
-        let logs = fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().path());
-        let logs = logs.filter(|path| path.extension().is_some_and(|end| end == "log"));
-        let last = |path: PathBuf| {
-            let text = fs::read_to_string(&path).unwrap_or_default();
-            let lines: Vec<&str> = text.lines().rev().take(5).collect();
-            format!("\n{}:\n{}", path.display(), lines.join("\n"))
-        };
-        logs.map(last).collect()
+        self.0.until(what, |_| is_so(self)).unwrap();
     }
 
     /// Everything that is rendered, on nodes that have room.
-    fn furnish(&self, world: &Cluster, crds: &Path) {
-        for name in ["calico", "istio", "kamaji", "kubevirt"] {
-            let file = crds.join(format!("{name}.yaml")).display().to_string();
-            self.must(&["create", "-f", &file], None);
-        }
-        self.must(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], None);
+    fn furnish(&self, world: &Cluster) {
+        self.0.define().unwrap();
         self.must(&["create", "-f", "-"], Some(&world.text));
         let nodes = world.objects.iter().filter(|object| object["kind"] == "Node");
         for node in nodes {
@@ -531,23 +378,6 @@ impl Servers {
         }
         report.rows.push(format!("| GPUs of claims | {given} | each on the node of its claim, and the one that is planned |"));
     }
-
-    fn versions(&self) -> String {
-        let api = self.must(&["version", "-o", "json"], None);
-        let api: Value = serde_json::from_str(&api).unwrap_or_default();
-        let etcd = Command::new(self.assets.join("etcd")).arg("--version").output().unwrap();
-        let etcd = String::from_utf8_lossy(&etcd.stdout).into_owned();
-        let etcd = etcd.lines().next().unwrap_or_default().trim_start_matches("etcd Version: ");
-        format!(
-            "Kubernetes {}, etcd {etcd}",
-            api["serverVersion"]["gitVersion"].as_str().unwrap_or("?")
-        )
-    }
-}
-
-/// A port of loopback that nobody has.
-fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
 #[derive(Default)]
@@ -557,9 +387,9 @@ struct Report {
 }
 
 impl Report {
-    fn told(&self, servers: &Servers) -> String {
+    fn told(&self, servers: &Furnished) -> String {
         let mut out =
-            format!("{}.\n\n| what | tried | seen |\n|---|---|---|\n", servers.versions());
+            format!("{}.\n\n| what | tried | seen |\n|---|---|---|\n", servers.0.versions());
         for row in &self.rows {
             let _ = writeln!(out, "{row}");
         }

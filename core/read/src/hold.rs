@@ -102,6 +102,12 @@ pub enum Hold {
     Lets { namespace: Name, direction: Direction, peer: Peer },
     /// Pods of the job in the namespace may be reached from, or reach, others of the same job.
     LetsJob { namespace: Name, job: JobName, direction: Direction },
+    /// What no policy of Calico allows is denied by the last one, past what Kubernetes' own allow.
+    CalicoDenies { namespace: Name, direction: Direction },
+    /// Calico's policies let pods of the namespace ask for names.
+    CalicoResolves { namespace: Name },
+    /// Calico's policies let pods of the job reach each other, or be reached.
+    CalicoLetsJob { namespace: Name, job: JobName, direction: Direction },
     /// Pods of the namespace speak only mutually authenticated TLS; permissive is not.
     StrictTls { namespace: Name, strict: bool },
     /// Only callers from these namespaces are let in by the mesh. An empty list is nobody.

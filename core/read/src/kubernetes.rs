@@ -31,6 +31,7 @@ pub(crate) const DESCRIPTION: Description = Description {
         Ignored::free("metadata", "creationTimestamp:", "as kubectl prints what has no time"),
         Ignored::free("metadata", "generation: <number>", "how often it was changed"),
         Ignored::free("metadata", "resourceVersion: <number>", "how often it was written"),
+        Ignored::free("metadata", "resourceVersion:", "as kubectl prints it of several objects"),
         Ignored::free("metadata", "selfLink: <path>", "where it is asked for"),
         Ignored::free("metadata", "uid: <name>", "a number of the API's own"),
         Ignored::free(
@@ -45,10 +46,16 @@ pub(crate) const DESCRIPTION: Description = Description {
         ),
         Ignored::free("metadata.managedFields", "<text>", "who wrote which field"),
         Ignored::free("status", "<text>", "a report: what is sent as one is dropped"),
+        Ignored::free(
+            "Namespace.metadata.labels",
+            "kubernetes.io/metadata.name: <name>",
+            "of a namespace that the API server makes by itself",
+        ),
         Ignored::free("Namespace.spec.finalizers", "kubernetes", "it is emptied before it goes"),
         Ignored::fixed(
             "Namespace.metadata.labels",
-            "pod-security.kubernetes.io/(audit|warn): (privileged|baseline|restricted)",
+            "(pod-security.kubernetes.io/audit:|pod-security.kubernetes.io/warn:) \
+             (privileged|baseline|restricted)",
             "only a word to whoever asks",
         ),
         Ignored::free(
@@ -132,11 +139,6 @@ pub(crate) const DESCRIPTION: Description = Description {
             "where it keeps its objects",
         ),
         Ignored::fixed(
-            "TenantControlPlane.spec",
-            "(dataStoreSchema:|dataStoreUsername:) <name>",
-            "what its part of that is called",
-        ),
-        Ignored::fixed(
             "TenantControlPlane.spec.controlPlane.deployment",
             "replicas: (1|2|3|5)",
             "how many there are of it",
@@ -154,8 +156,63 @@ pub(crate) const DESCRIPTION: Description = Description {
         ),
         Ignored::fixed(
             "TenantControlPlane.spec.kubernetes.admissionControllers",
-            "(NodeRestriction|ResourceQuota|LimitRanger)",
+            "<word>",
             "what it refuses by itself",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.kubernetes.kubelet.preferredAddressTypes",
+            "(InternalIP|ExternalIP|Hostname)",
+            "as Kamaji prints it",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.controlPlane.deployment",
+            "serviceAccountName: (default)",
+            "as Kamaji prints it",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.controlPlane.deployment.registrySettings",
+            "registry: (registry.k8s.io)",
+            "as Kamaji prints it",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.controlPlane.deployment.registrySettings",
+            "apiServerImage: (kube-apiserver)",
+            "as Kamaji prints it",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.controlPlane.deployment.registrySettings",
+            "controllerManagerImage: (kube-controller-manager)",
+            "as Kamaji prints it",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.controlPlane.deployment.registrySettings",
+            "schedulerImage: (kube-scheduler)",
+            "as Kamaji prints it",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.controlPlane.deployment.strategy",
+            "type: (RollingUpdate|Recreate)",
+            "how its pods are exchanged",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.controlPlane.deployment.strategy.rollingUpdate",
+            "(maxSurge:|maxUnavailable:) <word>",
+            "how its pods are exchanged",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.networkProfile",
+            "clusterDomain: (cluster.local)",
+            "as Kamaji prints it",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.networkProfile",
+            "podCidr: (10.244.0.0/16)",
+            "as Kamaji prints it: addresses inside of the tenant's own cluster",
+        ),
+        Ignored::free(
+            "TenantControlPlane.spec.networkProfile",
+            "serviceCidr: (10.96.0.0/16)",
+            "as Kamaji prints it: addresses inside of the tenant's own cluster",
         ),
         Ignored::fixed("TenantControlPlane.spec.networkProfile", "port: (6443)", "its port"),
         Ignored::fixed("TenantControlPlane.spec.addons", "(coreDNS:|kubeProxy:)", "its own parts"),
@@ -363,7 +420,7 @@ fn reader(version: &str, kind: &str) -> Option<Kind> {
     let (section, whole): (Section, Whole) = match (version, kind) {
         ("resource.k8s.io/v1", "ResourceSlice") => (devices::slice_section, devices::slice),
         ("resource.k8s.io/v1", "ResourceClaim") => (claim::section, claim::whole),
-        ("resource.k8s.io/v1", "DeviceClass") => (devices::class_section, unlabelled),
+        ("resource.k8s.io/v1", "DeviceClass") => (devices::class_section, devices::class),
         ("kubevirt.io/v1", "VirtualMachine") => (machine::section, machine::whole),
         ("v1", "Node") => (node::section, node::whole),
         ("v1", "Namespace") => (tenancy::namespace_section, tenancy::namespace),
@@ -386,10 +443,6 @@ fn reader(version: &str, kind: &str) -> Option<Kind> {
         _ => return None,
     };
     Some(Kind { section, whole })
-}
-
-fn unlabelled(_: Node<'_, '_>, _: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
-    no_labels(meta, sheet);
 }
 
 fn no_more(_: Node<'_, '_>, _: Node<'_, '_>, _: &Meta<'_, '_>, _: &mut Sheet<'_>) {}

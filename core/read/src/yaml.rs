@@ -286,8 +286,8 @@ impl<'a> Reader<'_, 'a> {
                 self.block = Some(Block { key: indent, indent: None, is_ended, empty: 0 });
                 Some("".into())
             }
-            [b'"', ..] => Some(double_quoted(text)?),
-            [b'\'', ..] => Some(single_quoted(text)?),
+            [b'"', ..] => Some(double_quoted(uncommented(text))?),
+            [b'\'', ..] => Some(single_quoted(uncommented(text))?),
             [b'[' | b'{' | b'&' | b'*' | b'!' | b'|' | b'>' | b'%' | b'@' | b'`', ..] => {
                 return Err("write it in lines, as kubectl prints it");
             }
@@ -394,6 +394,28 @@ fn plain(text: &str) -> Result<&str, Why> {
         return Err("a text with a colon before a space stands in quotes");
     }
     Ok(text)
+}
+
+/// A text in quotes without the comment behind it. Quotes inside stand twice, or behind a
+/// backslash, so that the first that does not is the last.
+fn uncommented(text: &str) -> &str {
+    let bytes = text.as_bytes();
+    let quote = bytes[0];
+    let mut at = 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if quote == b'"' => at += 1,
+            byte if byte == quote && quote == b'\'' && bytes.get(at + 1) == Some(&quote) => at += 1,
+            byte if byte == quote => {
+                let rest = &text[at + 1..];
+                let is_comment = rest.starts_with(' ') && rest.trim_start().starts_with('#');
+                return if is_comment { &text[..=at] } else { text };
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    text
 }
 
 fn single_quoted(text: &str) -> Result<Cow<'_, str>, Why> {

@@ -37,7 +37,7 @@ fn what_was_planned_is_read_back() {
         assert_eq!(said, meant(&plan), "{documents}\n{wishes:?}");
     }
     let rarest = kinds.values().min();
-    assert!(kinds.len() == 34 && rarest > Some(&30), "{} kinds were said: {kinds:?}", kinds.len());
+    assert!(kinds.len() == 37 && rarest > Some(&30), "{} kinds were said: {kinds:?}", kinds.len());
 }
 
 /// Every claim of every device: who says it, in which dialect.
@@ -195,8 +195,10 @@ fn kubernetes(plan: &Plan) -> Vec<Hold> {
     }
     for job in plan.jobs.keys().filter(|job| shares(plan).any(|(held, ..)| held == *job)) {
         // In Kubernetes' words and in Calico's.
-        for direction in [Direction::Ingress, Direction::Egress].repeat(2) {
+        for direction in [Direction::Ingress, Direction::Egress] {
             let namespace = namespace_of(plan, &job.tenant);
+            let (own, of) = (namespace.clone(), job.clone());
+            holds.push(Hold::CalicoLetsJob { namespace: own, job: of, direction });
             holds.push(Hold::LetsJob { namespace, job: job.clone(), direction });
         }
     }
@@ -279,13 +281,17 @@ fn namespace(plan: &Plan, tenant: &TenantName) -> Vec<Hold> {
         holds.push(Hold::GpuQuota { namespace: namespace(), of: of.into(), gpus });
     }
     // Kubernetes' policies close once for all and once more for egress, Calico's once for all.
-    for direction in both.into_iter().cycle().take(4).chain([Direction::Egress]) {
+    for direction in both.into_iter().chain([Direction::Egress]) {
         holds.push(Hold::DeniesByDefault { namespace: namespace(), direction });
     }
+    for direction in both {
+        holds.push(Hold::CalicoDenies { namespace: namespace(), direction });
+    }
     // Once in Kubernetes' words, twice in Calico's: one for each protocol.
-    for _ in 0..3 {
-        let (direction, peer) = (Direction::Egress, Peer::Resolver);
-        holds.push(Hold::Lets { namespace: namespace(), direction, peer });
+    let (direction, peer) = (Direction::Egress, Peer::Resolver);
+    holds.push(Hold::Lets { namespace: namespace(), direction, peer });
+    for _ in 0..2 {
+        holds.push(Hold::CalicoResolves { namespace: namespace() });
     }
     for group in &net.trust.groups {
         let (namespace, group) = (Some(namespace()), group.clone());

@@ -320,7 +320,7 @@ spec:
   - action: Deny
 ",
         expect![[r#"
-            10: Holds(DeniesByDefault { namespace: Name("a-t1"), direction: Ingress })
+            10: Holds(CalicoDenies { namespace: Name("a-t1"), direction: Ingress })
             12: Holds(Lets { namespace: Name("a-t1"), direction: Ingress, peer: Namespace(Name("a-t1")) })
             15: Holds(Lets { namespace: Name("a-t1"), direction: Ingress, peer: Anyone })
             18: Holds(Lets { namespace: Name("a-t1"), direction: Ingress, peer: Namespace(Name("a-t1")) })
@@ -380,6 +380,8 @@ spec:
                what is a tenant's runs on nodes of that tenant, which it selects by the label of its namespace, and on no others
             20? resourceClaimName: tune.hgx-1
                a machine has the claims of its job and node
+            29? - name: gpu-2
+               a GPU names its claim, and what it is called in there
             30? deviceName: nvidia.com/H100
                a GPU comes to a machine by a claim, which names it
             31? hostDevices:

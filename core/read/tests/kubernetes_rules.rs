@@ -243,8 +243,13 @@ spec:
 #[test]
 fn a_block_of_text_is_read_as_it_stands() {
     let note = |text: &str| GUARD.replace("    message: a secret is no key to the cluster", text);
-    let text = "    message: |-\n      a secret is no key to the cluster";
-    assert!(!told(&note(text)).contains('?'), "{}", told(&note(text)));
+    for text in [
+        "    message: |-\n      a secret is no key to the cluster",
+        "    message: \"a secret is no key to the cluster\" # or so",
+        "    message: 'a secret is no key to the cluster'   # \"or\" 'so'",
+    ] {
+        assert!(!told(&note(text)).contains('?'), "{}", told(&note(text)));
+    }
     for text in [
         "    message: |\n      a secret is no key to the cluster",
         "    message: >-\n      a secret is no key\n      to the cluster",
@@ -252,9 +257,11 @@ fn a_block_of_text_is_read_as_it_stands() {
         "    message: |-\n       a secret is no key to the cluster\n      ",
         "    message: a secret is no key\n\n      to the cluster",
         "    message: #a secret is no key to the cluster",
-        "    message: \"a secret is no key to the cluster\" # or so",
         "    message: a secret is no key to the cluster\n    <<:\n      expression: a",
         "    message: a secret is no key to the\tcluster",
+        "    message: \"a secret is no key to the cluster\"# or so",
+        "    message: \"a secret is no key to the cluster\" or so",
+        "    message: 'a secret is no key to the cluster'' # or so'",
     ] {
         let told = told(&note(text));
         assert!(told.contains('?') || text.contains("|-\n       a"), "{text}: {told}");

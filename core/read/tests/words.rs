@@ -110,6 +110,19 @@ fn kubernetes_is_told_of() {
             Hold::Fenced { node: name("n1"), value: "nobody".into() },
             Hold::LetsJob { namespace: namespace(), job: job(), direction: Direction::Ingress },
             Hold::LetsJob { namespace: namespace(), job: job(), direction: Direction::Egress },
+            Hold::CalicoDenies { namespace: namespace(), direction: Direction::Ingress },
+            Hold::CalicoDenies { namespace: namespace(), direction: Direction::Egress },
+            Hold::CalicoResolves { namespace: namespace() },
+            Hold::CalicoLetsJob {
+                namespace: namespace(),
+                job: job(),
+                direction: Direction::Ingress,
+            },
+            Hold::CalicoLetsJob {
+                namespace: namespace(),
+                job: job(),
+                direction: Direction::Egress,
+            },
             Hold::StorageQuota { namespace: namespace(), class: "t17".into(), bytes: 1 << 40 },
             Hold::Bounded { namespace: namespace() },
             Hold::Restricted { namespace: namespace(), restricted: true },
@@ -165,6 +178,11 @@ fn kubernetes_is_told_of() {
             n1 keeps off pods that do not bear its taint nobody
             pods of acme/research/train in namespace acme-research-t17 may be reached by each other
             pods of acme/research/train in namespace acme-research-t17 may reach each other
+            Calico lets nothing into namespace acme-research-t17 that its policies do not allow
+            Calico lets nothing out of namespace acme-research-t17 that its policies do not allow
+            Calico lets pods of namespace acme-research-t17 ask for names
+            Calico lets pods of acme/research/train in namespace acme-research-t17 be reached by each other
+            Calico lets pods of acme/research/train in namespace acme-research-t17 reach each other
             namespace acme-research-t17 may store 1099511627776 bytes in class t17
             containers of namespace acme-research-t17 have bounds
             pods that could reach the host are refused in namespace acme-research-t17

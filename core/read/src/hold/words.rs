@@ -129,6 +129,30 @@ impl fmt::Display for Hold {
             Self::LetsJob { namespace, job, direction: Direction::Egress } => {
                 write!(f, "pods of {job} in namespace {namespace} may reach each other")
             }
+            Self::CalicoDenies { namespace, direction: Direction::Ingress } => {
+                write!(
+                    f,
+                    "Calico lets nothing into namespace {namespace} that its policies do not allow"
+                )
+            }
+            Self::CalicoDenies { namespace, direction: Direction::Egress } => {
+                write!(
+                    f,
+                    "Calico lets nothing out of namespace {namespace} that its policies do not allow"
+                )
+            }
+            Self::CalicoResolves { namespace } => {
+                write!(f, "Calico lets pods of namespace {namespace} ask for names")
+            }
+            Self::CalicoLetsJob { namespace, job, direction: Direction::Ingress } => {
+                write!(
+                    f,
+                    "Calico lets pods of {job} in namespace {namespace} be reached by each other"
+                )
+            }
+            Self::CalicoLetsJob { namespace, job, direction: Direction::Egress } => {
+                write!(f, "Calico lets pods of {job} in namespace {namespace} reach each other")
+            }
             Self::StrictTls { namespace, strict: true } => {
                 write!(f, "pods of namespace {namespace} speak only mutual TLS")
             }

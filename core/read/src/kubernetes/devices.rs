@@ -48,18 +48,18 @@ pub(super) fn slice(
         return sheet.unknown(metadata, "GPUs are published by one node, in a pool of its name");
     };
     for device in spec.get("devices").into_iter().flat_map(Node::children) {
-        publish(&node, device, sheet);
+        publish(&node, spec.text_of("driver"), device, sheet);
     }
 }
 
-fn publish(node: &Name, device: Node<'_, '_>, sheet: &mut Sheet<'_>) {
+fn publish(node: &Name, driver: Option<&str>, device: Node<'_, '_>, sheet: &mut Sheet<'_>) {
     let (mut name, mut pci) = (None, None);
     for key in device.children() {
         match key.key() {
             "name" => name = Some(key),
             "attributes" => {
                 pci = key.children().find_map(address);
-                kinds(key, sheet);
+                kinds(key, driver, sheet);
             }
             "capacity" | "consumesCounters" => sheet.report(key),
             _ => sheet.unknown(key, "nobody knows who may use such a device"),
@@ -76,12 +76,19 @@ fn publish(node: &Name, device: Node<'_, '_>, sheet: &mut Sheet<'_>) {
 }
 
 /// What kind of device it is decides which class it is in.
-fn kinds(attributes: Node<'_, '_>, sheet: &mut Sheet<'_>) {
+fn kinds(attributes: Node<'_, '_>, driver: Option<&str>, sheet: &mut Sheet<'_>) {
+    let known: &[&str] = match driver {
+        Some("gpu.nvidia.com") => &["gpu", "vfio"],
+        _ => &["amdgpu"],
+    };
+    if attributes.get("type").is_none() {
+        sheet.unknown(attributes, "a device that does not say what it is, is in no class");
+    }
     for attribute in attributes.children().filter(|attribute| address(*attribute).is_none()) {
         if attribute.key() != "type" {
             sheet.report(attribute);
-        } else if !matches!(attribute.text_of("string"), Some("gpu" | "vfio" | "amdgpu")) {
-            sheet.unknown(attribute, "a device is a whole GPU: gpu, vfio or amdgpu");
+        } else if !attribute.text_of("string").is_some_and(|kind| known.contains(&kind)) {
+            sheet.unknown(attribute, "a device is a whole GPU: gpu or vfio of NVIDIA's, or amdgpu");
         }
     }
 }
@@ -130,6 +137,9 @@ pub(super) fn class_section(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mu
     };
     let expected =
         format!("device.driver == '{driver}' && device.attributes['{driver}'].type == '{kind}'");
+    if child.get("selectors").is_none_or(|selectors| selectors.children().next().is_none()) {
+        sheet.unknown(child, "a class without selectors has every device of every driver");
+    }
     for key in child.children() {
         match key.key() {
             "selectors" => {
@@ -145,5 +155,18 @@ pub(super) fn class_section(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mu
             }
             _ => sheet.unknown(key, NOT_OF_THE_KIND),
         }
+    }
+}
+
+/// A class that says nothing has every device.
+pub(super) fn class(
+    root: Node<'_, '_>,
+    metadata: Node<'_, '_>,
+    meta: &Meta<'_, '_>,
+    sheet: &mut Sheet<'_>,
+) {
+    no_labels(meta, sheet);
+    if root.get("spec").is_none() {
+        sheet.unknown(metadata, "a class without selectors has every device of every driver");
     }
 }

@@ -134,8 +134,13 @@ fn constraints(at: Node<'_, '_>, guard: &Guard, sheet: &mut Sheet<'_>) {
                 for rule in key.children() {
                     let expected = planned.next();
                     let one = |list: Option<&[&str]>, at: Node<'_, '_>, sheet: &mut Sheet<'_>| {
+                        // Their order says nothing.
                         let held = at.children().map(|item| item.value().unwrap_or_default());
-                        if !list.is_some_and(|list| held.eq(list.iter().copied())) {
+                        let (mut held, mut list): (Vec<&str>, Vec<&str>) =
+                            (held.collect(), list.unwrap_or_default().to_vec());
+                        held.sort_unstable();
+                        list.sort_unstable();
+                        if held != list || held.is_empty() {
                             sheet.unknown(at, OTHERWISE);
                         }
                     };
@@ -178,14 +183,22 @@ fn nothing(at: Node<'_, '_>, sheet: &mut Sheet<'_>) {
 }
 
 pub(super) fn policy(
-    _: Node<'_, '_>,
+    root: Node<'_, '_>,
     metadata: Node<'_, '_>,
     meta: &Meta<'_, '_>,
     sheet: &mut Sheet<'_>,
 ) {
     no_labels(meta, sheet);
+    must_say(root, metadata, sheet);
     if guard(meta).is_some() && !sheet.is_refused() {
         sheet.claim(metadata, Hold::Refuses { policy: meta.name.into() });
+    }
+}
+
+/// What says nothing refuses nothing.
+fn must_say(root: Node<'_, '_>, metadata: Node<'_, '_>, sheet: &mut Sheet<'_>) {
+    if root.get("spec").is_none() {
+        sheet.unknown(metadata, OTHERWISE);
     }
 }
 
@@ -256,12 +269,13 @@ fn selects(selector: Node<'_, '_>, guard: &Guard) -> bool {
 }
 
 pub(super) fn binding(
-    _: Node<'_, '_>,
+    root: Node<'_, '_>,
     metadata: Node<'_, '_>,
     meta: &Meta<'_, '_>,
     sheet: &mut Sheet<'_>,
 ) {
     no_labels(meta, sheet);
+    must_say(root, metadata, sheet);
     if guard(meta).is_some() && !sheet.is_refused() {
         sheet.claim(metadata, Hold::Enforced { policy: meta.name.into() });
     }

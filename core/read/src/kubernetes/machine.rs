@@ -3,7 +3,7 @@
 use model::Confidential;
 use model::admission::JOB_LABEL;
 
-use super::{Meta, NOT_OF_THE_KIND, Sheet, claim, no_labels, node};
+use super::{Meta, NOT_OF_THE_KIND, Sheet, claim, devices, no_labels, node};
 use crate::Hold;
 use crate::yaml::Node;
 
@@ -92,9 +92,14 @@ fn domain(domain: Node<'_, '_>, sheet: &mut Sheet<'_>) {
 
 /// The claim says which GPU it is.
 fn by_claim(gpu: Node<'_, '_>, sheet: &mut Sheet<'_>) {
+    if gpu.get("claimName").is_none() || gpu.get("requestName").is_none() {
+        sheet.unknown(gpu, "a GPU names its claim, and what it is called in there");
+    }
     for key in gpu.children() {
         match key.key() {
-            "claimName" | "name" | "requestName" => {}
+            "claimName" | "name" => {}
+            // A claim calls its requests by what the driver calls the GPU.
+            "requestName" if key.value().and_then(devices::minor).is_some() => {}
             _ => sheet.unknown(key, "a GPU comes to a machine by a claim, which names it"),
         }
     }
@@ -133,7 +138,11 @@ pub(super) fn whole(
     if labels.and_then(|labels| labels.text_of(JOB_LABEL)) != Some(job.name.as_str()) {
         sheet.unknown(*note, "the pods of a machine say their job in a label");
     }
+    if !node::bears_own(spec, namespace.as_str()) {
+        sheet.unknown(*note, node::KEPT_OFF);
+    }
     let domain = spec.and_then(|spec| spec.get("domain"));
+    gpus(spec, domain, *note, sheet);
     let mut confidential = None;
     let security = domain.and_then(|domain| domain.get("launchSecurity"));
     for way in security.into_iter().flat_map(Node::children) {
@@ -147,4 +156,36 @@ pub(super) fn whole(
     }
     let (namespace, job) = (namespace.clone(), job.clone());
     sheet.claim(*note, Hold::ClusterGuest { namespace, job, node, confidential });
+}
+
+/// A machine has its claims, each by one name, and takes what they are for, each GPU once.
+fn gpus(
+    spec: Option<Node<'_, '_>>,
+    domain: Option<Node<'_, '_>>,
+    note: Node<'_, '_>,
+    sheet: &mut Sheet<'_>,
+) {
+    const WHY: &str = "a machine gets each GPU once, by a claim that it has";
+    let claims = spec.and_then(|spec| spec.get("resourceClaims"));
+    let mut names: Vec<&str> = Vec::new();
+    for claim in claims.into_iter().flat_map(Node::children) {
+        match claim.text_of("name").filter(|_| claim.get("resourceClaimName").is_some()) {
+            Some(name) if !names.contains(&name) => names.push(name),
+            _ => sheet.unknown(claim, WHY),
+        }
+    }
+    let gpus = domain.and_then(|domain| domain.get("devices")?.get("gpus"));
+    let mut taken: Vec<[Option<&str>; 2]> = Vec::new();
+    for gpu in gpus.into_iter().flat_map(Node::children) {
+        let one = [gpu.text_of("claimName"), gpu.text_of("requestName")];
+        let has = one[0].is_some_and(|claim| names.contains(&claim));
+        if !has || taken.contains(&one) {
+            sheet.unknown(gpu, WHY);
+        }
+        taken.push(one);
+    }
+    let is_used = |name: &&str| taken.iter().any(|one| one[0] == Some(*name));
+    if names.is_empty() || !names.iter().all(is_used) {
+        sheet.unknown(note, WHY);
+    }
 }

@@ -78,6 +78,18 @@ pub(super) fn is_home(label: Node<'_, '_>, namespace: &str) -> bool {
         && label.value() == Some(TENANT_LABEL_VALUE)
 }
 
+pub(super) const KEPT_OFF: &str = "what does not bear the taint of its tenant's nodes is kept off \
+                                   them";
+
+/// Whether one of the tolerations below this bears the taint of the tenant's own nodes.
+pub(super) fn bears_own(at: Option<Node<'_, '_>>, namespace: &str) -> bool {
+    let tolerations = at.and_then(|at| at.get("tolerations"));
+    let is_own = |one: Node<'_, '_>| {
+        one.text_of("key") == Some(TENANT_TAINT) && one.text_of("value") == Some(namespace)
+    };
+    tolerations.into_iter().flat_map(Node::children).any(is_own)
+}
+
 /// A toleration: of the taint of the own nodes, or of those that several tenants share.
 pub(super) fn bears(one: Node<'_, '_>, namespace: &str, sheet: &mut Sheet<'_>) {
     const WHY: &str = "only the taint of the tenant's own nodes is borne";

@@ -128,6 +128,22 @@ fn denials(namespace: &Name, types: Node<'_, '_>, sheet: &mut Sheet<'_>) {
     }
 }
 
+/// The same in Calico's words. Kubernetes' own policies are judged without them: which program
+/// enforces which of the two is not known here.
+fn calicos_denials(namespace: &Name, types: Node<'_, '_>, sheet: &mut Sheet<'_>) {
+    for kind in types.children() {
+        let direction = match kind.value() {
+            Some("Ingress") => Direction::Ingress,
+            Some("Egress") => Direction::Egress,
+            _ => {
+                sheet.unknown(kind, "a policy is for Ingress or Egress");
+                continue;
+            }
+        };
+        sheet.claim(kind, Hold::CalicoDenies { namespace: namespace.clone(), direction });
+    }
+}
+
 fn deny(namespace: &Name, at: Node<'_, '_>, direction: Direction, sheet: &mut Sheet<'_>) {
     sheet.claim(at, Hold::DeniesByDefault { namespace: namespace.clone(), direction });
 }
@@ -220,9 +236,12 @@ pub(super) fn calico(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet
         match key.key() {
             "order" => sheet.must_be(key, &[if job.is_some() { "90" } else { "100" }], ORDER),
             "tier" => sheet.must_be(key, &["default"], ORDER),
+            "selector" if job.is_none() && !is_for_all => {
+                sheet.unknown(key, "a policy that selects some pods leaves the others open");
+            }
             "selector" | "ingress" | "egress" => {}
             "types" if job.is_some() => {}
-            "types" if is_for_all => denials(namespace, key, sheet),
+            "types" if is_for_all => calicos_denials(namespace, key, sheet),
             "types" => {}
             _ => sheet.unknown(key, NOT_OF_THE_KIND),
         }
@@ -291,7 +310,7 @@ fn among_job(
         && rule.text_of("action") == Some("Allow");
     if is_alone && is_own(peer) && is_own(Some(spec)) {
         let (namespace, job) = (namespace.clone(), job.clone());
-        sheet.claim(rule, Hold::LetsJob { namespace, job, direction });
+        sheet.claim(rule, Hold::CalicoLetsJob { namespace, job, direction });
     } else {
         sheet.unknown(rule, "a policy of a job lets its own pods reach each other, nobody else");
     }
@@ -319,7 +338,13 @@ fn allows(
         return;
     }
     let peer = rule.get(side).map_or(Peer::Anyone, |side| calico_peer(namespace, side, sheet));
-    sheet.claim(rule, Hold::Lets { namespace: namespace.clone(), direction, peer });
+    let namespace = namespace.clone();
+    match (peer, direction) {
+        (Peer::Resolver, Direction::Egress) => {
+            sheet.claim(rule, Hold::CalicoResolves { namespace });
+        }
+        (peer, _) => sheet.claim(rule, Hold::Lets { namespace, direction, peer }),
+    }
 }
 
 fn calico_peer(own: &Name, side: Node<'_, '_>, sheet: &mut Sheet<'_>) -> Peer {

@@ -8,6 +8,9 @@ use super::{Meta, NOT_OF_THE_KIND, Sheet, no_labels, node};
 use crate::Hold;
 use crate::yaml::Node;
 
+/// The group of the API in which roles, groups and users are.
+const AUTHORIZATION: &str = "rbac.authorization.k8s.io";
+
 pub(super) fn namespace_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
     match child.key() {
         "spec" => {
@@ -22,6 +25,9 @@ pub(super) fn namespace_section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &m
     }
 }
 
+/// The namespaces that every API server makes by itself.
+const BORN: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
 /// The name of a namespace is its own: no `namespace` stands in its metadata.
 pub(super) fn namespace(
     _: Node<'_, '_>,
@@ -32,6 +38,15 @@ pub(super) fn namespace(
     let Ok(namespace) = meta.name.parse::<Name>() else {
         return sheet.unknown(metadata, "this is no name of a namespace");
     };
+    // The API server makes some by itself, in which nobody of a tenant is.
+    let mut labels = meta.labels.into_iter().flat_map(Node::children);
+    let is_own = |label: Node<'_, '_>| {
+        (label.key(), label.value()) == ("kubernetes.io/metadata.name", Some(meta.name))
+    };
+    if meta.tenant.is_none() && BORN.contains(&meta.name) && labels.all(is_own) {
+        let labels = meta.labels.into_iter().flat_map(Node::children);
+        return labels.for_each(|label| sheet.pass("Namespace.metadata.labels", label));
+    }
     let Some((note, tenant)) = &meta.tenant else {
         return sheet.unknown(metadata, "the namespace must say whose it is in an annotation");
     };
@@ -128,7 +143,7 @@ pub(super) fn binding(
     for subject in root.get("subjects").into_iter().flat_map(Node::children) {
         for key in subject.children() {
             match key.key() {
-                "apiGroup" => {}
+                "apiGroup" => sheet.must_be(key, &[AUTHORIZATION], NOT_OF_THE_KIND),
                 "kind" => sheet.must_be(key, &["Group"], "only groups act for a tenant"),
                 "name" => {
                     let group = key.value().unwrap_or_default().into();
@@ -144,7 +159,8 @@ pub(super) fn binding(
 fn role(reference: Node<'_, '_>, sheet: &mut Sheet<'_>) -> Option<SmolStr> {
     for key in reference.children() {
         match key.key() {
-            "apiGroup" | "name" => {}
+            "name" => {}
+            "apiGroup" => sheet.must_be(key, &[AUTHORIZATION], NOT_OF_THE_KIND),
             "kind" => sheet.must_be(
                 key,
                 &["ClusterRole"],
@@ -153,7 +169,8 @@ fn role(reference: Node<'_, '_>, sheet: &mut Sheet<'_>) -> Option<SmolStr> {
             _ => sheet.unknown(key, NOT_OF_THE_KIND),
         }
     }
-    reference.text_of("name").map(SmolStr::from)
+    // A name without a kind is refused, and one of another kind is another role.
+    reference.get("kind").and_then(|_| reference.text_of("name")).map(SmolStr::from)
 }
 
 pub(super) fn plane_section(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
@@ -163,9 +180,18 @@ pub(super) fn plane_section(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mu
     }
     let own = meta.namespace.as_ref().map_or("", Name::as_str);
     for key in child.children() {
-        if key.key() != "controlPlane" {
-            sheet.pass(SPEC, key);
-            continue;
+        match key.key() {
+            "controlPlane" => {}
+            // Two with the same schema are one cluster.
+            "dataStoreSchema" | "dataStoreUsername" => {
+                let schema = format!("{own}_{}", meta.name).replace('-', "_");
+                sheet.must_be(key, &[&schema], "the part of the store is called by who has it");
+                continue;
+            }
+            _ => {
+                sheet.pass(SPEC, key);
+                continue;
+            }
         }
         for part in key.children() {
             if part.key() != "deployment" {
@@ -197,7 +223,12 @@ pub(super) fn plane(
 ) {
     no_labels(meta, sheet);
     let spec = root.get("spec").and_then(|spec| spec.get("controlPlane"));
-    let nodes = spec.and_then(|spec| spec.get("deployment")?.get("nodeSelector"));
+    let deployment = spec.and_then(|spec| spec.get("deployment"));
+    let own = meta.namespace.as_ref().map_or("", Name::as_str);
+    if !node::bears_own(deployment, own) {
+        sheet.unknown(metadata, node::KEPT_OFF);
+    }
+    let nodes = deployment.and_then(|deployment| deployment.get("nodeSelector"));
     if nodes.is_none_or(|nodes| nodes.children().next().is_none()) {
         sheet.unknown(metadata, node::NOT_HOME);
     }

@@ -78,6 +78,8 @@ impl Verifier {
                 out.extend(callers.iter().map(space));
             }
             Hold::DeniesByDefault { namespace, .. }
+            | Hold::CalicoDenies { namespace, .. }
+            | Hold::CalicoResolves { namespace }
             | Hold::Lets { namespace, .. }
             | Hold::StrictTls { namespace, .. }
             | Hold::GpuQuota { namespace, .. }
@@ -91,7 +93,8 @@ impl Verifier {
             }
             Hold::Role { namespace: None, .. } => out.push(Spot::Cluster(device)),
             Hold::Volumes { class, .. } => out.push(Spot::Volumes(device, class.clone())),
-            Hold::LetsJob { namespace, job: name, .. } => {
+            Hold::LetsJob { namespace, job: name, .. }
+            | Hold::CalicoLetsJob { namespace, job: name, .. } => {
                 out.push(space(namespace));
                 out.extend(job(name));
             }
@@ -169,6 +172,7 @@ impl Verifier {
                 Hold::Reserved { job, .. }
                 | Hold::ClusterGuest { job, .. }
                 | Hold::LetsJob { job, .. }
+                | Hold::CalicoLetsJob { job, .. }
                 | Hold::Allocated { job, .. }
                 | Hold::Claimed { job, .. },
             ) = &claim.fact

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::admission::{GPU_QUOTAS, RUNTIME_LABEL, role_of, runtime_word};
-use model::{DeviceId, Dialect, Name, Part, Runtime, STORAGE_BYTES_PER_GPU, TenantName};
+use model::{DeviceId, Dialect, JobName, Name, Part, Runtime, STORAGE_BYTES_PER_GPU, TenantName};
 use read::{Direction, Hold, Peer};
 
 use super::found::Findings;
@@ -45,6 +45,7 @@ impl Verifier {
         judge_defaults(&own, &lines, found);
         self.judge_governed(&own, &lines, found);
         judge_own_ways(&own, &lines, found);
+        judge_calicos_jobs(&own, &lines, found);
         self.judge_roles(&own, &lines, found);
         self.judge_quotas(&own, &lines, found);
     }
@@ -137,6 +138,7 @@ impl Verifier {
             Hold::Claimed { namespace, job, .. }
             | Hold::ClusterGuest { namespace, job, .. }
             | Hold::LetsJob { namespace, job, .. }
+            | Hold::CalicoLetsJob { namespace, job, .. }
                 if namespace == own.name && job.tenant != *own.tenant =>
             {
                 space_of(own.name, Owner::Job(job.clone()))
@@ -256,6 +258,7 @@ impl Verifier {
             Hold::Claimed { .. }
             | Hold::ClusterGuest { .. }
             | Hold::LetsJob { .. }
+            | Hold::CalicoLetsJob { .. }
             | Hold::ControlPlane { .. } => true,
             // Others let it in, or are let in by it.
             Hold::Lets { namespace, .. } | Hold::MeshLets { namespace, .. }
@@ -430,6 +433,12 @@ fn judge_own_ways(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
         matches!(hold, Hold::Lets { namespace, direction: Direction::Egress, peer: Peer::Resolver }
             if namespace == own.name)
     });
+    // Where Calico's policies deny the rest, it is for them to let through what may pass.
+    let by_calico = |is: fn(&Hold) -> bool| lines.iter().any(|(hold, _)| is(hold));
+    let is_shut =
+        by_calico(|hold| matches!(hold, Hold::CalicoDenies { direction: Direction::Egress, .. }));
+    let resolves =
+        resolves && (!is_shut || by_calico(|hold| matches!(hold, Hold::CalicoResolves { .. })));
     let calls = lines.iter().any(|(hold, _)| {
         matches!(hold, Hold::MeshLets { namespace, callers }
             if namespace == own.name && callers.contains(own.name))
@@ -440,6 +449,34 @@ fn judge_own_ways(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'
         let text = format!("what lets pods of {namespace} {way}");
         let weakness = LayerWeakness::ShutNamespace { namespace, way };
         found.absent(own.managed(), text, weakness, [own.said]);
+    }
+}
+
+/// Where Calico's policies deny the rest, they let the pods of each job reach each other, too.
+fn judge_calicos_jobs(own: &Space<'_>, lines: &[(&Hold, At)], found: &mut Findings<'_>) {
+    let jobs: BTreeMap<&JobName, At> = lines
+        .iter()
+        .filter_map(|(hold, at)| match hold {
+            Hold::LetsJob { job, .. } => Some((job, *at)),
+            _ => None,
+        })
+        .collect();
+    for direction in [Direction::Ingress, Direction::Egress] {
+        let denies = |(hold, _): &(&Hold, At)| matches!(hold, Hold::CalicoDenies { direction: held, .. } if *held == direction);
+        if !lines.iter().any(denies) {
+            continue;
+        }
+        for (job, at) in &jobs {
+            let lets = |(hold, _): &(&Hold, At)| {
+                matches!(hold, Hold::CalicoLetsJob { job: held, direction: way, .. }
+                    if held == *job && *way == direction)
+            };
+            if !lines.iter().any(lets) {
+                let weakness = LayerWeakness::ShutJob { job: (*job).clone(), direction };
+                let text = format!("what lets pods of {job} {} by Calico", weakness.place());
+                found.absent(own.managed(), text, weakness, [*at]);
+            }
+        }
     }
 }
 

@@ -119,7 +119,12 @@ impl Verifier {
                 found.unsaid(Dialect::Kubernetes, view.node, what(), planned.as_str());
             }
         }
-        for &(minor, pci, at) in &view.published {
+        for (place, &(minor, pci, at)) in view.published.iter().enumerate() {
+            // Of a pool in which a device stands twice, nobody is given anything.
+            if view.published[..place].iter().any(|(held, ..)| *held == minor) {
+                let what = format!("how often device gpu-{minor} is published");
+                drift(view.device, what, "twice", "once", Some(at), found);
+            }
             let gpu = view.model.pci.gpu_of_minor(minor);
             let planned = gpu.and_then(|gpu| view.model.pci.gpus.get(usize::from(gpu)));
             if planned != Some(&pci) {

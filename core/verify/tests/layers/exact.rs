@@ -321,3 +321,44 @@ fn a_namespace_is_open_to_itself_and_as_large_as_its_tenant() {
         "#]],
     );
 }
+
+#[test]
+fn where_calico_denies_it_also_lets_through_what_may_pass() {
+    check(
+        |world| {
+            for namespace in ["red", "blue"] {
+                let (namespace, direction) = (namespace.parse().unwrap(), Direction::Egress);
+                let line = Hold::CalicoDenies { namespace, direction };
+                world.add("kubernetes", Dialect::Kubernetes, line);
+            }
+            let line = Hold::CalicoResolves { namespace: "blue".parse().unwrap() };
+            world.add("kubernetes", Dialect::Kubernetes, line);
+            let (namespace, direction) = ("blue".parse().unwrap(), Direction::Egress);
+            let job = "blue/infer".parse().unwrap();
+            let line = Hold::CalicoLetsJob { namespace, job, direction };
+            world.add("kubernetes", Dialect::Kubernetes, line);
+        },
+        expect![[r#"
+            shut-namespace: kubernetes: pods of red cannot ask for names
+              kubernetes kubernetes (tenant red:1): namespace red is red's
+              kubernetes kubernetes lacks what lets pods of red ask for names
+            shut-job: kubernetes: pods of red/train cannot reach each other
+              kubernetes kubernetes (job red/train:5): pods of red/train in namespace red may reach each other
+              kubernetes kubernetes lacks what lets pods of red/train reach each other by Calico
+        "#]],
+    );
+}
+
+#[test]
+fn a_device_that_is_published_twice_is_given_to_nobody() {
+    check(
+        |world| {
+            let (node, pci) = ("t1".parse().unwrap(), "0000:86:00.0".parse().unwrap());
+            world.add("kubernetes", Dialect::Kubernetes, Hold::Published { node, minor: 0, pci });
+        },
+        expect![[r#"
+            drift: t1: how often device gpu-0 is published is twice; the fleet says once
+              kubernetes kubernetes (head:74): t1 publishes 0000:86:00.0 as GPU device 0
+        "#]],
+    );
+}
