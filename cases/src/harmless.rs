@@ -113,7 +113,10 @@ pub const HARMLESS: &[Harmless] = &[
     Harmless {
         name: "parts in another order",
         change: |artifact, chance| {
-            (artifact.parts.len() > 1).then(|| shuffle(&mut artifact.parts, chance))
+            // FRR reads by what stands first.
+            let first = usize::from(artifact.dialect == Dialect::Frr);
+            let parts = artifact.parts.get_mut(first..)?;
+            (parts.len() > 1).then(|| shuffle(parts, chance))
         },
     },
     Harmless {
@@ -122,7 +125,9 @@ pub const HARMLESS: &[Harmless] = &[
             let part = chance.below(artifact.parts.len());
             let text = &mut artifact.parts[part].text;
             let mut blocks = blocks(text);
-            shuffle(&mut blocks, chance);
+            // FRR reads what stands behind these by them.
+            let first = blocks.iter().take_while(|block| block.starts_with("frr ")).count();
+            shuffle(&mut blocks[first..], chance);
             let shuffled = blocks.concat();
             (*text != shuffled).then(|| *text = shuffled)
         },

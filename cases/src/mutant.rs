@@ -141,10 +141,13 @@ pub fn mutants(
     };
     let hostile = hostile::lines(dialect);
     let threads = weave::Threads::of(dialect, sound, others, &hostile);
-    // Where lines are woven, too, those of the list leave room for others.
-    let most = if threads.is_empty() { count } else { count / 4 };
-    let listed = insert::all(dialect, sound).into_iter().take(most);
-    for mutant in listed.chain(edit::absences(dialect, sound)) {
+    // Those of the list leave room for others, most of all where lines are woven.
+    let most = if threads.is_empty() { count * 2 / 3 } else { count / 4 };
+    let mut listed = insert::all(dialect, sound);
+    while listed.len() > most {
+        listed.swap_remove(chance.below(listed.len()));
+    }
+    for mutant in listed.into_iter().chain(edit::absences(dialect, sound)) {
         keep(mutant, &mut all);
     }
     for _ in 0..count * PATIENCE {

@@ -26,8 +26,17 @@ impl Statement {
 
     /// Whether a VRF takes this target from other VRFs of its switch.
     pub(in crate::mutant) fn vrf_takes(&self, target: &str) -> bool {
+        self.is_leak("import", target)
+    }
+
+    /// Whether a VRF gives this target to other VRFs of its switch.
+    pub(in crate::mutant) fn vrf_gives(&self, target: &str) -> bool {
+        self.is_leak("export", target)
+    }
+
+    fn is_leak(&self, way: &str, target: &str) -> bool {
         let is_of_vrf = self.within.first().is_some_and(|block| block.starts_with("vrf context"));
-        is_of_vrf && self.line == format!("route-target import {target}")
+        is_of_vrf && self.line == format!("route-target {way} {target}")
     }
 
     /// The address family that it stands in.

@@ -173,7 +173,17 @@ fn more(one: &Statement, was: &Printed) -> Effect {
         // To VRFs of the same switch alone, and nobody takes it.
         ["route-target", "export", target]
             if one.within[0].starts_with("vrf context")
-                && !was.0.iter().any(|two| two.vrf_takes(target)) =>
+                && !was
+                    .0
+                    .iter()
+                    .any(|two| two.vrf_takes(target) && two.within[0] != one.within[0]) =>
+        {
+            Effect::Harmless
+        }
+        // From VRFs of the same switch alone, and none gives it.
+        ["route-target", "import", target]
+            if one.within[0].starts_with("vrf context")
+                && !was.0.iter().any(|two| two.vrf_gives(target)) =>
         {
             Effect::Harmless
         }

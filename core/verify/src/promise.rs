@@ -116,6 +116,7 @@ impl Verifier {
         let ports: BTreeSet<Port> =
             facts.uplinks.keys().chain(facts.queued_links.keys()).copied().collect();
         for port in ports {
+            let planned = planned.filter(|_| facts.uplinks.contains_key(&port));
             let lines = facts.queued_links.get(&port);
             if let Some(held) = broken(lines, planned) {
                 let (held, named) = (link(held), link(planned));

@@ -34,14 +34,6 @@ impl Verifier {
             self.weak(judgement, Some(device), Weakness::DownVni(vrf.clone()), lines.vni.ats());
             judgement.lacks(device, Dialect::Nxos, format!("member vni {vni} associate-vrf"));
         }
-        for (target, at) in lines.leaks_in.iter() {
-            let given = |other: &Vrf| other.leaks_out.values().any(|held| held == target);
-            if !self.facts(device).vrfs.values().any(given) {
-                let scope = Scope::Vrf(vrf.clone());
-                let weakness = Weakness::DeadImport { scope, target: *target };
-                self.weak(judgement, Some(device), weakness, [*at]);
-            }
-        }
         for (rule, at) in lines.open_answers.iter() {
             let Rule { client, provider, service } = *rule;
             let weakness = Weakness::OpenAnswers { client, provider, service };
