@@ -19,6 +19,8 @@ pub(crate) const DESCRIPTION: Description = Description {
     ignored: &[
         Ignored::free("", "!<text>", "a comment"),
         Ignored::free("", "#<text>", "a comment"),
+        Ignored::free("", "Building configuration...", "what is printed above it"),
+        Ignored::free("", "Current configuration:", "what is printed above it"),
         Ignored::free("", "frr version <version>", "which program printed it"),
         Ignored::fixed("", "frr defaults datacenter", "what the other lines are read by"),
         Ignored::free("", "hostname <name>", "a name for people"),
