@@ -14,7 +14,7 @@ fn no_edit_of_a_machine_that_opens_or_cuts_is_proved() {
 
 #[test]
 fn no_edit_of_partitions_that_opens_or_cuts_is_proved() {
-    check(Dialect::Pkey, &mut OpenSm::default(), 12);
+    check(Dialect::Pkey, &mut OpenSm::default(), 18);
 }
 
 fn check(dialect: Dialect, consumer: &mut dyn Consumer, count: usize) {
