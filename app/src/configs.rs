@@ -46,6 +46,13 @@ enum Sign {
     After,
 }
 
+impl Differing {
+    /// How many lines it is.
+    pub(crate) fn lines(&self) -> usize {
+        self.lines.len()
+    }
+}
+
 impl Side<'_> {
     /// Whether this device is configured.
     pub(crate) fn has(&self, device: &str) -> bool {

@@ -1,16 +1,17 @@
 //! `bulkhead verify`: a proof about what is planned or held, or what stands against it.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
-use control::{Draft, Passage, ProofResult, ProofVerdict, Unproved};
-use model::{Artifact, Fleet};
+use control::{Assumption, Draft, Passage, ProofResult, ProofVerdict, Unproved};
+use model::{Artifact, DeviceId, Fleet};
 use serde::Serialize;
 use verify::{Code, Finding};
 
 use super::Output;
 use super::observing::{Answered, From, Observing};
-use crate::configs::{Side, differences, statements, write_differences};
+use crate::configs::{Differing, Side, differences, statements, write_differences};
 use crate::documents::Documents;
 use crate::ending::{Ended, Stop};
 use crate::evidence::{Extent, Found, SCHEMA_VERSION, Texts, write_assumptions};
@@ -87,7 +88,13 @@ impl Verify {
         }
         let extent = Extent::of(&owners, &artifacts);
         let at = self.held.then(now);
-        let verdict = ProofVerdict::of(&draft, extent.devices(), &findings, verifier.waived(), at);
+        let mut verdict =
+            ProofVerdict::of(&draft, extent.devices(), &findings, verifier.waived(), at);
+        if self.held && findings.is_empty() {
+            for device in differing_devices(&draft, &artifacts) {
+                verdict = verdict.but_for(device);
+            }
+        }
         let judged = Judged { fleet, artifacts: &artifacts, extent, findings: &findings };
         let (passage, format) = (passage.as_ref(), self.output.format);
         let ended = judged.answer(&verdict, passage, format, out)?;
@@ -123,6 +130,28 @@ impl Verify {
             true => Ended::Done,
         })
     }
+}
+
+/// Devices that hold something else than what is in force, though nothing in it was found. `apply`
+/// would send them their configuration again.
+fn differing_devices(draft: &Draft, held: &[Artifact]) -> Vec<Assumption> {
+    let fleet = &draft.intent.fleet;
+    let mut desired = render::all(&draft.next.plan);
+    // Whoever does not answer is told of as such.
+    let answers: BTreeSet<DeviceId> = held.iter().map(|one| one.device).collect();
+    desired.retain(|one| answers.contains(&one.device));
+    let before = Side { what: "in force", fleet, artifacts: &desired };
+    let after = Side { what: "held", fleet, artifacts: held };
+    let differing = statements(&before, &after);
+    let devices: BTreeSet<&str> = differing.iter().map(|one| one.device.as_str()).collect();
+    let sentence = |device| {
+        let lines: usize =
+            differing.iter().filter(|one| one.device == device).map(Differing::lines).sum();
+        let differ = if lines == 1 { "1 line differs" } else { &format!("{lines} lines differ") };
+        format!("{device}: {differ} from what was applied (`verify --held --diff` shows it)")
+    };
+    let of = |device| Assumption { code: "manual-change", sentence: sentence(device) };
+    devices.into_iter().map(of).collect()
 }
 
 /// Texts that were judged, and what was found.

@@ -82,6 +82,16 @@ impl ProofVerdict {
         Self { result, scope, except, rests_on: rests_on(draft) }
     }
 
+    /// The same with one more place where nobody who judged says that it is as it was planned.
+    #[must_use]
+    pub fn but_for(mut self, exception: Assumption) -> Self {
+        self.except.push(exception);
+        if self.result == ProofResult::Proved {
+            self.result = ProofResult::ProvedExcept;
+        }
+        self
+    }
+
     /// What was judged, in a few words: `network`, `network and 9 layers`.
     #[must_use]
     pub fn judged(&self) -> String {
