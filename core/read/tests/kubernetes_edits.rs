@@ -28,6 +28,8 @@ spec:
         key: bulkhead.dev/tenant
         operator: Equal
         value: acme-t2
+    service:
+      serviceType: ClusterIP
 ";
 
 const MACHINE: &str = "\
@@ -147,6 +149,27 @@ fn a_machine_gets_each_gpu_of_its_claims_once() {
     check(MACHINE, "      - name: gpus-0\n        resourceClaimName: tune.h1\n", "", WHY);
     let (without, _) = MACHINE.split_once("        devices:").unwrap_or_default();
     assert!(told(without).contains(WHY), "{}", told(without));
+}
+
+#[test]
+fn what_the_api_demands_is_there() {
+    let service = "    service:\n      serviceType: ClusterIP\n";
+    check(PLANE, service, "", "a control plane that does not say how it is reached");
+    let count = "    resourceSliceCount: 1\n";
+    check(SLICE, count, "", "a pool that does not say how many slices it has");
+}
+
+#[test]
+fn a_selector_of_pods_has_labels_or_none() {
+    let policy = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata:\n  name: \
+                  resolver\n  namespace: blue-t1\nspec:\n  podSelector: {}\n  policyTypes:\n  - \
+                  Egress\n  egress:\n  - to:\n    - namespaceSelector:\n        matchLabels:\n          \
+                  kubernetes.io/metadata.name: kube-system\n      podSelector:\n        \
+                  matchLabels:\n          k8s-app: kube-dns\n";
+    check(policy, "podSelector: {}", "podSelector: all", "a selector has labels, or none");
+    let labels = "        matchLabels:\n          k8s-app";
+    check(policy, labels, "        k8s-app", "no object of this kind");
+    check(policy, labels, "        other:\n          k8s-app", "no object of this kind");
 }
 
 #[test]
