@@ -148,6 +148,9 @@ pub enum Hold {
     ControlPlane { tenant: TenantName, namespace: Name, kind: SmolStr },
     /// The job runs in a virtual machine that Kubernetes starts for the namespace on the node.
     ClusterGuest { namespace: Name, job: JobName, node: Name, confidential: Option<Confidential> },
+    /// The virtual machine that Kubernetes starts for the job on the node takes what a claim of it
+    /// calls so.
+    GuestTakes { job: JobName, node: Name, request: Request },
 }
 
 /// What a PCI function is.
@@ -237,11 +240,47 @@ pub enum Peer {
 
 /// How a claim names a GPU.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[allow(missing_docs, reason = "each variant's sentence names its fields")]
 pub enum ClaimedGpu {
-    /// What it asks for: the GPU at this address.
-    At(PciAddress),
+    /// What it asks for: the GPU at this address, of this class, and what the claim calls it.
+    At { pci: PciAddress, class: GpuClass, request: Request },
     /// What it was given: the GPU with this device file, by minor.
     Minor(u16),
+}
+
+/// A class of devices: by which driver a GPU is given, and whether to containers or to a machine.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum GpuClass {
+    /// NVIDIA's, with a device file for containers.
+    Nvidia,
+    /// NVIDIA's, passed through to a virtual machine.
+    NvidiaVfio,
+    /// AMD's, to either.
+    Amd,
+}
+
+impl GpuClass {
+    /// Every class that there is.
+    pub const ALL: [Self; 3] = [Self::Nvidia, Self::NvidiaVfio, Self::Amd];
+
+    /// What Kubernetes calls it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nvidia => "gpu.nvidia.com",
+            Self::NvidiaVfio => "vfio.gpu.nvidia.com",
+            Self::Amd => "gpu.amd.com",
+        }
+    }
+}
+
+/// What a claim of a job on a node calls one of its GPUs. Several claims are counted from 0.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Request {
+    /// Which of the job's claims on the node.
+    pub claim: u16,
+    /// The number in the name, which is the minor of the GPU.
+    pub minor: u16,
 }
 
 /// Who left something, and what had to be scrubbed then.

@@ -15,7 +15,7 @@ use model::{
 use plan::Plan;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use read::{ClaimedGpu, Direction, Fact, Hold, Peer, SlurmFact};
+use read::{ClaimedGpu, Direction, Fact, GpuClass, Hold, Peer, Request, SlurmFact};
 
 const DIALECTS: [Dialect; 3] = [Dialect::Vm, Dialect::Slurm, Dialect::Kubernetes];
 
@@ -37,7 +37,7 @@ fn what_was_planned_is_read_back() {
         assert_eq!(said, meant(&plan), "{documents}\n{wishes:?}");
     }
     let rarest = kinds.values().min();
-    assert!(kinds.len() == 37 && rarest > Some(&30), "{} kinds were said: {kinds:?}", kinds.len());
+    assert!(kinds.len() == 38 && rarest > Some(&30), "{} kinds were said: {kinds:?}", kinds.len());
 }
 
 /// Every claim of every device: who says it, in which dialect.
@@ -206,12 +206,22 @@ fn kubernetes(plan: &Plan) -> Vec<Hold> {
         let name = || plan.fleet.nodes[node.index()].name.clone();
         let model = &plan.fleet.node_models[plan.fleet.nodes[node.index()].model.index()];
         let namespace = namespace_of(plan, &job.tenant);
+        let trust = &plan.tenants[&job.tenant].trust;
+        let class = match trust.runtime {
+            _ if model.gpu.is_amd() => GpuClass::Amd,
+            Runtime::Container => GpuClass::Nvidia,
+            Runtime::Vm => GpuClass::NvidiaVfio,
+        };
         for gpu in bits(share.gpus) {
-            let gpu = ClaimedGpu::At(model.pci.gpus[gpu]);
+            let minor = model.pci.minor(gpu as u16).unwrap();
+            let request = Request { claim: 0, minor };
+            let gpu = ClaimedGpu::At { pci: model.pci.gpus[gpu], class, request };
             let (namespace, job) = (namespace.clone(), job.clone());
+            if trust.runtime == Runtime::Vm {
+                holds.push(Hold::GuestTakes { job: job.clone(), node: name(), request });
+            }
             holds.push(Hold::Claimed { namespace, job, node: name(), gpu });
         }
-        let trust = &plan.tenants[&job.tenant].trust;
         if trust.runtime == Runtime::Vm {
             let (job, confidential) = (job.clone(), trust.confidential);
             holds.push(Hold::ClusterGuest { namespace, job, node: name(), confidential });

@@ -135,7 +135,7 @@ fn a_claim_is_what_it_asks_for_and_what_it_was_given() {
     check(
         CLAIM,
         expect![[r#"
-            19: Holds(Claimed { namespace: Name("acme-research-t17"), job: JobName { tenant: TenantName("acme/research"), name: Name("train") }, node: Name("hgx-1"), gpu: At(PciAddress { domain: 0, bus: 27, devfn: 0 }) })
+            19: Holds(Claimed { namespace: Name("acme-research-t17"), job: JobName { tenant: TenantName("acme/research"), name: Name("train") }, node: Name("hgx-1"), gpu: At { pci: PciAddress { domain: 0, bus: 27, devfn: 0 }, class: Nvidia, request: Request { claim: 0, minor: 3 } } })
             25: Holds(Claimed { namespace: Name("acme-research-t17"), job: JobName { tenant: TenantName("acme/research"), name: Name("train") }, node: Name("hgx-1"), gpu: Minor(3) })
             ignored: [29, 30, 31, 32, 33, 34, 35, 36, 37, 38]
         "#]],
@@ -378,8 +378,12 @@ spec:
                what is a tenant's runs on nodes of that tenant, which it selects by the label of its namespace, and on no others
             17? gpu: any
                what is a tenant's runs on nodes of that tenant, which it selects by the label of its namespace, and on no others
+            19? - name: gpus-0
+               a machine gets each GPU once, by a claim that it has
             20? resourceClaimName: tune.hgx-1
                a machine has the claims of its job and node
+            26? - name: gpu-1
+               a machine gets each GPU once, by a claim that it has
             29? - name: gpu-2
                a GPU names its claim, and what it is called in there
             30? deviceName: nvidia.com/H100

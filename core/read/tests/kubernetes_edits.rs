@@ -28,6 +28,8 @@ spec:
         key: bulkhead.dev/tenant
         operator: Equal
         value: acme-t2
+    service:
+      serviceType: ClusterIP
 ";
 
 const MACHINE: &str = "\
@@ -67,6 +69,25 @@ spec:
           - name: gpu-1
             claimName: gpus-0
             requestName: gpu-1
+";
+
+const CLAIM: &str = "\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: tune.h1
+  namespace: blue-t1
+  annotations:
+    bulkhead.dev/job: blue/tune
+spec:
+  devices:
+    requests:
+    - name: gpu-4
+      exactly:
+        deviceClassName: vfio.gpu.nvidia.com
+        selectors:
+        - cel:
+            expression: device.attributes['gpu.nvidia.com'].pciBusID == '0000:86:00.0'
 ";
 
 const BINDING: &str = "\
@@ -131,6 +152,37 @@ fn a_machine_gets_each_gpu_of_its_claims_once() {
 }
 
 #[test]
+fn what_the_api_demands_is_there() {
+    let service = "    service:\n      serviceType: ClusterIP\n";
+    check(PLANE, service, "", "a control plane that does not say how it is reached");
+    let count = "    resourceSliceCount: 1\n";
+    check(SLICE, count, "", "a pool that does not say how many slices it has");
+}
+
+#[test]
+fn a_selector_of_pods_has_labels_or_none() {
+    let policy = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata:\n  name: \
+                  resolver\n  namespace: blue-t1\nspec:\n  podSelector: {}\n  policyTypes:\n  - \
+                  Egress\n  egress:\n  - to:\n    - namespaceSelector:\n        matchLabels:\n          \
+                  kubernetes.io/metadata.name: kube-system\n      podSelector:\n        \
+                  matchLabels:\n          k8s-app: kube-dns\n";
+    check(policy, "podSelector: {}", "podSelector: all", "a selector has labels, or none");
+    let labels = "        matchLabels:\n          k8s-app";
+    check(policy, labels, "        k8s-app", "no object of this kind");
+    check(policy, labels, "        other:\n          k8s-app", "no object of this kind");
+}
+
+#[test]
+fn a_claim_calls_a_gpu_by_its_device_file() {
+    const WHY: &str = "a request is called by the device file of its GPU";
+    check(CLAIM, "- name: gpu-4", "- name: other", WHY);
+    check(CLAIM, "- name: gpu-4", "- name: gpu-04", WHY);
+    check(CLAIM, "- name: gpu-4\n      exactly", "- exactly", WHY);
+    // Its class is said, for whoever knows where it stands.
+    assert!(told(CLAIM).contains("class: NvidiaVfio"), "{}", told(CLAIM));
+}
+
+#[test]
 fn a_policy_of_calico_for_some_pods_is_none_for_the_others() {
     let policy = "apiVersion: projectcalico.org/v3\nkind: NetworkPolicy\nmetadata:\n  name: \
                   isolation\n  namespace: blue-t1\nspec:\n  order: 100\n  selector: all()\n  \
@@ -138,7 +190,7 @@ fn a_policy_of_calico_for_some_pods_is_none_for_the_others() {
     let policy = policy.replace("  - Ingress\n", "  - Ingress\n  - Egress\n");
     let why = "a policy that selects some pods leaves the others open";
     check(&policy, "all()", "a == 'b'", why);
-    check(&policy, "all()", "\u{a0}all()", why);
+    check(&policy, "all()", "\u{a0}all()", "a character that is not seen");
 }
 
 #[test]

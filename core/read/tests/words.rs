@@ -5,7 +5,7 @@
 
 use expect_test::{Expect, expect};
 use model::{Confidential, JobName, Name, Runtime, TenantName};
-use read::{ClaimedGpu, Direction, Hold, Peer, SlurmFact};
+use read::{ClaimedGpu, Direction, GpuClass, Hold, Peer, Request, SlurmFact};
 
 #[test]
 fn a_virtual_machine_is_told_of() {
@@ -140,7 +140,16 @@ fn kubernetes_is_told_of() {
                 namespace: namespace(),
                 job: job(),
                 node: name("n1"),
-                gpu: ClaimedGpu::At("0000:1b:00.0".parse().unwrap()),
+                gpu: ClaimedGpu::At {
+                    pci: "0000:1b:00.0".parse().unwrap(),
+                    class: GpuClass::NvidiaVfio,
+                    request: Request { claim: 0, minor: 3 },
+                },
+            },
+            Hold::GuestTakes {
+                job: job(),
+                node: name("n1"),
+                request: Request { claim: 1, minor: 3 },
             },
             Hold::Published { node: name("n1"), minor: 3, pci: "0000:1b:00.0".parse().unwrap() },
             Hold::Label { node: name("n1"), key: "rack".into(), value: "r1".into() },
@@ -191,7 +200,8 @@ fn kubernetes_is_told_of() {
             members of ops have role admin everywhere
             volumes of class t17 are acme/research's
             a claim of acme/research/train was given GPU device 3 of n1 in namespace acme-research-t17
-            acme/research/train claims 0000:1b:00.0 of n1 in namespace acme-research-t17
+            acme/research/train claims 0000:1b:00.0 of n1 by vfio.gpu.nvidia.com as gpu-3 in namespace acme-research-t17
+            the virtual machine of acme/research/train on n1 takes gpu-3 of claim 1
             n1 publishes 0000:1b:00.0 as GPU device 3
             n1 has label rack=r1
             acme/research has a TenantControlPlane of its own in namespace acme-research-t17

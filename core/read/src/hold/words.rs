@@ -4,7 +4,9 @@ use std::fmt;
 
 use model::{Confidential, Evidence, Runtime};
 
-use super::{AttestReport, ClaimedGpu, DeviceFile, Direction, Function, Hold, Peer, SlurmFact};
+use super::{
+    AttestReport, ClaimedGpu, DeviceFile, Direction, Function, Hold, Peer, Request, SlurmFact,
+};
 
 /// What a claim says, in words.
 impl fmt::Display for Hold {
@@ -197,8 +199,9 @@ impl fmt::Display for Hold {
                 write!(f, "members of {group} have role {role} everywhere")
             }
             Self::Volumes { class, tenant } => write!(f, "volumes of class {class} are {tenant}'s"),
-            Self::Claimed { namespace, job, node, gpu: ClaimedGpu::At(pci) } => {
-                write!(f, "{job} claims {pci} of {node} in namespace {namespace}")
+            Self::Claimed { namespace, job, node, gpu: ClaimedGpu::At { pci, class, request } } => {
+                write!(f, "{job} claims {pci} of {node} by {} as {request} ", class.as_str())?;
+                write!(f, "in namespace {namespace}")
             }
             Self::Claimed { namespace, job, node, gpu: ClaimedGpu::Minor(minor) } => {
                 let gpu = Minors::one(*minor);
@@ -220,6 +223,9 @@ impl fmt::Display for Hold {
             Self::ClusterGuest { namespace, job, node, confidential } => {
                 let machine = Machine(*confidential);
                 write!(f, "{job} runs in a {machine} on {node} in namespace {namespace}")
+            }
+            Self::GuestTakes { job, node, request } => {
+                write!(f, "the virtual machine of {job} on {node} takes {request}")
             }
         }
     }
@@ -250,6 +256,16 @@ impl fmt::Display for DeviceFile {
             Self::Many(path) => write!(f, "whatever is in {path}"),
             Self::Management(path) => write!(f, "{path}, which manages the fabric"),
             Self::Strange(path) => write!(f, "{path}, which leads nobody knows where"),
+        }
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "gpu-{}", self.minor)?;
+        match self.claim {
+            0 => Ok(()),
+            more => write!(f, " of claim {more}"),
         }
     }
 }

@@ -5,9 +5,10 @@ use model::{Name, PciAddress};
 use super::devices::{NOT_A_DRIVER, NOT_A_GPU, minor};
 use super::{Meta, NO_NAMESPACE, NOT_OF_THE_KIND, Sheet, no_labels};
 use crate::yaml::Node;
-use crate::{ClaimedGpu, Hold};
+use crate::{ClaimedGpu, GpuClass, Hold, Request};
 
 const ONE: &str = "a request is for one device, exactly";
+const NO_NAME: &str = "a request is called by the device file of its GPU: gpu-3";
 const NO_ADDRESS: &str = "a request names the class of the GPU and its address, by exactly one \
                           selector";
 
@@ -35,16 +36,26 @@ pub(super) fn section(child: Node<'_, '_>, _: &Meta<'_, '_>, sheet: &mut Sheet<'
 }
 
 /// What a job's claim or machine on a node is called: `train.n1`, and `train.n1.2` where one is not
-/// enough. Rules go by it, so it is no free text.
-pub(super) fn node_of(meta: &Meta<'_, '_>) -> Option<Name> {
+/// enough. Rules go by it, so it is no free text. Gives the node and the number.
+pub(super) fn place_of(meta: &Meta<'_, '_>) -> Option<(Name, u16)> {
     let (_, job) = meta.job.as_ref()?;
     let mut names = meta.name.split('.');
     let is_jobs = names.next() == Some(job.name.as_str());
     let node = names.next().filter(|_| is_jobs)?.parse().ok()?;
-    let is_number = |text: &str| {
-        text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0') && !text.is_empty()
-    };
-    (names.next().is_none_or(is_number) && names.next().is_none()).then_some(node)
+    let number = names.next().map_or(Some(0), |text| number(text).filter(|number| *number > 0))?;
+    names.next().is_none().then_some((node, number))
+}
+
+/// A number as it is written: two texts are never the same one.
+pub(super) fn number(text: &str) -> Option<u16> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = is_plain && (text == "0" || !text.starts_with('0'));
+    text.parse().ok().filter(|_| is_plain)
+}
+
+/// What a claim calls a GPU: by its device file. A machine asks by the very word.
+pub(super) fn called(request: &str) -> Option<u16> {
+    number(request.strip_prefix("gpu-")?)
 }
 
 pub(super) fn whole(
@@ -58,7 +69,7 @@ pub(super) fn whole(
     let Some((_, job)) = &meta.job else {
         return sheet.unknown(metadata, "a claim must say whose job it is for");
     };
-    let Some(node) = node_of(meta) else {
+    let Some((node, claim)) = place_of(meta) else {
         return sheet.unknown(metadata, "a claim is called by its job and its node: train.n1");
     };
     let claimed = |node: Name, gpu| Hold::Claimed {
@@ -74,8 +85,15 @@ pub(super) fn whole(
             continue;
         }
         for request in key.children() {
+            let Some(minor) = request.text_of("name").and_then(called) else {
+                sheet.unknown(request, NO_NAME);
+                continue;
+            };
             match asked(request, sheet) {
-                Some((at, gpu)) => sheet.claim(at, claimed(node.clone(), ClaimedGpu::At(gpu))),
+                Some((at, class, pci)) => {
+                    let gpu = ClaimedGpu::At { pci, class, request: Request { claim, minor } };
+                    sheet.claim(at, claimed(node.clone(), gpu));
+                }
                 None => sheet.unknown(request, NO_ADDRESS),
             }
         }
@@ -101,11 +119,11 @@ pub(super) fn whole(
     }
 }
 
-/// The line that names the GPU a request is for, and its address.
+/// The line that names the GPU a request is for, its class and its address.
 fn asked<'d, 'a>(
     request: Node<'d, 'a>,
     sheet: &mut Sheet<'_>,
-) -> Option<(Node<'d, 'a>, PciAddress)> {
+) -> Option<(Node<'d, 'a>, GpuClass, PciAddress)> {
     for entry in request.children().filter(|entry| !matches!(entry.key(), "name" | "exactly")) {
         sheet.unknown(entry, ONE);
     }
@@ -119,10 +137,11 @@ fn asked<'d, 'a>(
             _ => sheet.unknown(term, NOT_OF_THE_KIND),
         }
     }
-    let (driver, attribute) = match exactly.text_of("deviceClassName")? {
-        "gpu.nvidia.com" | "vfio.gpu.nvidia.com" => ("gpu.nvidia.com", "pciBusID"),
-        "gpu.amd.com" => ("gpu.amd.com", "pciAddr"),
-        _ => return None,
+    let named = exactly.text_of("deviceClassName")?;
+    let class = GpuClass::ALL.into_iter().find(|class| class.as_str() == named)?;
+    let (driver, attribute) = match class {
+        GpuClass::Nvidia | GpuClass::NvidiaVfio => ("gpu.nvidia.com", "pciBusID"),
+        GpuClass::Amd => ("gpu.amd.com", "pciAddr"),
     };
     let mut selectors = exactly.get("selectors")?.children();
     let (first, second) = (selectors.next()?, selectors.next());
@@ -135,7 +154,7 @@ fn asked<'d, 'a>(
     }
     let text = expression.value()?.strip_prefix("device.attributes['")?.strip_prefix(driver)?;
     let text = text.strip_prefix("'].")?.strip_prefix(attribute)?.strip_prefix(" == '")?;
-    Some((expression, text.strip_suffix('\'')?.parse().ok()?))
+    Some((expression, class, text.strip_suffix('\'')?.parse().ok()?))
 }
 
 /// The line, the node and the GPU of one result of an allocation.

@@ -43,6 +43,9 @@ pub(super) fn slice(
     no_labels(meta, sheet);
     let Some(spec) = root.get("spec") else { return sheet.unknown(metadata, NOT_OF_THE_KIND) };
     let pool = spec.get("pool").and_then(|pool| pool.text_of("name"));
+    if spec.get("pool").is_none_or(|pool| pool.get("resourceSliceCount").is_none()) {
+        sheet.unknown(metadata, "a pool that does not say how many slices it has is never whole");
+    }
     let name = spec.text_of("nodeName").filter(|name| Some(*name) == pool);
     let Some(node) = name.and_then(|name| name.parse::<Name>().ok()) else {
         return sheet.unknown(metadata, "GPUs are published by one node, in a pool of its name");

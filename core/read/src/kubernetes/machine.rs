@@ -3,9 +3,9 @@
 use model::Confidential;
 use model::admission::JOB_LABEL;
 
-use super::{Meta, NOT_OF_THE_KIND, Sheet, claim, devices, no_labels, node};
-use crate::Hold;
+use super::{Meta, NOT_OF_THE_KIND, Sheet, claim, no_labels, node};
 use crate::yaml::Node;
+use crate::{Hold, Request};
 
 const SPEC: &str = "VirtualMachine.spec.template.spec";
 const HOST: &str = "nobody knows what of the host or of others this gives to the machine";
@@ -54,7 +54,7 @@ fn spec(spec: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
             "resourceClaims" => {
                 key.children().flat_map(Node::children).for_each(|entry| match entry.key() {
                     "name" => {}
-                    "resourceClaimName" if is_of(entry.value(), meta.name) => {}
+                    "resourceClaimName" if number_of(entry.value(), meta.name).is_some() => {}
                     _ => sheet.unknown(entry, "a machine has the claims of its job and node"),
                 });
             }
@@ -64,10 +64,12 @@ fn spec(spec: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut Sheet<'_>) {
     }
 }
 
-/// Whether a claim is one of those with this name: the first, or one with a number behind it.
-fn is_of(claim: Option<&str>, name: &str) -> bool {
-    let Some(rest) = claim.and_then(|claim| claim.strip_prefix(name)) else { return false };
-    rest.is_empty() || rest.strip_prefix('.').is_some_and(|rest| rest.parse::<u16>().is_ok())
+/// Which claim it is of those with this name: the first, or one with a number behind it.
+fn number_of(claim: Option<&str>, name: &str) -> Option<u16> {
+    match claim?.strip_prefix(name)? {
+        "" => Some(0),
+        rest => claim::number(rest.strip_prefix('.')?).filter(|number| *number > 0),
+    }
 }
 
 fn domain(domain: Node<'_, '_>, sheet: &mut Sheet<'_>) {
@@ -98,8 +100,7 @@ fn by_claim(gpu: Node<'_, '_>, sheet: &mut Sheet<'_>) {
     for key in gpu.children() {
         match key.key() {
             "claimName" | "name" => {}
-            // A claim calls its requests by what the driver calls the GPU.
-            "requestName" if key.value().and_then(devices::minor).is_some() => {}
+            "requestName" if key.value().and_then(claim::called).is_some() => {}
             _ => sheet.unknown(key, "a GPU comes to a machine by a claim, which names it"),
         }
     }
@@ -115,7 +116,7 @@ pub(super) fn whole(
     let (Some(namespace), Some((note, job))) = (&meta.namespace, &meta.job) else {
         return sheet.unknown(metadata, "a machine says its namespace and whose job it is");
     };
-    let Some(node) = claim::node_of(meta) else {
+    let Some((node, 0)) = claim::place_of(meta) else {
         return sheet.unknown(metadata, "a machine is called by its job and its node: train.n1");
     };
     let template = root.get("spec").and_then(|spec| spec.get("template"));
@@ -142,7 +143,10 @@ pub(super) fn whole(
         sheet.unknown(*note, node::KEPT_OFF);
     }
     let domain = spec.and_then(|spec| spec.get("domain"));
-    gpus(spec, domain, *note, sheet);
+    for (at, request) in gpus(spec, domain, meta.name, *note, sheet) {
+        let (job, node) = (job.clone(), node.clone());
+        sheet.claim(at, Hold::GuestTakes { job, node, request });
+    }
     let mut confidential = None;
     let security = domain.and_then(|domain| domain.get("launchSecurity"));
     for way in security.into_iter().flat_map(Node::children) {
@@ -158,34 +162,42 @@ pub(super) fn whole(
     sheet.claim(*note, Hold::ClusterGuest { namespace, job, node, confidential });
 }
 
-/// A machine has its claims, each by one name, and takes what they are for, each GPU once.
-fn gpus(
-    spec: Option<Node<'_, '_>>,
-    domain: Option<Node<'_, '_>>,
+/// A machine has its claims, each by one name, and takes what they are for, each GPU once. Gives
+/// what it takes, and where it says so.
+fn gpus<'d, 'a>(
+    spec: Option<Node<'d, 'a>>,
+    domain: Option<Node<'d, 'a>>,
+    own: &str,
     note: Node<'_, '_>,
     sheet: &mut Sheet<'_>,
-) {
+) -> Vec<(Node<'d, 'a>, Request)> {
     const WHY: &str = "a machine gets each GPU once, by a claim that it has";
     let claims = spec.and_then(|spec| spec.get("resourceClaims"));
-    let mut names: Vec<&str> = Vec::new();
+    let mut named: Vec<(&str, u16)> = Vec::new();
     for claim in claims.into_iter().flat_map(Node::children) {
-        match claim.text_of("name").filter(|_| claim.get("resourceClaimName").is_some()) {
-            Some(name) if !names.contains(&name) => names.push(name),
-            _ => sheet.unknown(claim, WHY),
+        let number = number_of(claim.text_of("resourceClaimName"), own);
+        let is_new = |name: &&str| named.iter().all(|(other, _)| other != name);
+        match claim.text_of("name").filter(is_new).zip(number) {
+            Some(one) => named.push(one),
+            None => sheet.unknown(claim, WHY),
         }
     }
     let gpus = domain.and_then(|domain| domain.get("devices")?.get("gpus"));
-    let mut taken: Vec<[Option<&str>; 2]> = Vec::new();
+    let mut taken: Vec<(Node<'_, '_>, Request)> = Vec::new();
     for gpu in gpus.into_iter().flat_map(Node::children) {
-        let one = [gpu.text_of("claimName"), gpu.text_of("requestName")];
-        let has = one[0].is_some_and(|claim| names.contains(&claim));
-        if !has || taken.contains(&one) {
-            sheet.unknown(gpu, WHY);
+        let claim = gpu.text_of("claimName");
+        let claim = named.iter().find(|(name, _)| Some(*name) == claim).map(|(_, number)| *number);
+        let minor =
+            gpu.get("requestName").and_then(|name| Some((name, claim::called(name.value()?)?)));
+        let request = claim.zip(minor).map(|(claim, (at, minor))| (at, Request { claim, minor }));
+        match request.filter(|(_, one)| taken.iter().all(|(_, other)| other != one)) {
+            Some(request) => taken.push(request),
+            None => sheet.unknown(gpu, WHY),
         }
-        taken.push(one);
     }
-    let is_used = |name: &&str| taken.iter().any(|one| one[0] == Some(*name));
-    if names.is_empty() || !names.iter().all(is_used) {
+    let is_used = |claim: u16| taken.iter().any(|(_, one)| one.claim == claim);
+    if named.is_empty() || !named.iter().all(|(_, claim)| is_used(*claim)) {
         sheet.unknown(note, WHY);
     }
+    taken
 }

@@ -27,8 +27,11 @@ pub(super) fn kubernetes(child: Node<'_, '_>, meta: &Meta<'_, '_>, sheet: &mut S
         return of_job(namespace, job, child, sheet);
     }
     // A policy that selects some pods leaves the others open.
-    let is_for_all =
-        child.get("podSelector").is_some_and(|selector| selector.children().next().is_none());
+    let selector = child.get("podSelector");
+    let is_for_all = selector.is_some_and(|selector| selector.children().next().is_none());
+    if let Some(selector) = selector.filter(|selector| selector.value().is_some()) {
+        sheet.unknown(selector, "a selector has labels, or none: {}");
+    }
     // A policy that names no types is one for ingress, and for egress if it has rules for that.
     match child.get("policyTypes") {
         Some(types) if is_for_all => denials(namespace, types, sheet),
@@ -205,7 +208,9 @@ fn peer(own: &Name, item: Node<'_, '_>, sheet: &mut Sheet<'_>) -> Peer {
         others.chain(terms).for_each(|key| sheet.unknown(key, NOT_OF_THE_KIND));
     }
     let pods = item.get("podSelector").into_iter().flat_map(Node::children);
-    let pods = pods.flat_map(Node::children);
+    let (pods, others) = pods.partition::<Vec<_>, _>(|key| key.key() == "matchLabels");
+    others.into_iter().for_each(|key| sheet.unknown(key, NOT_OF_THE_KIND));
+    let pods = pods.into_iter().flat_map(Node::children);
     for label in pods.filter(|label| (label.key(), label.value()) != ("k8s-app", Some("kube-dns")))
     {
         sheet.unknown(label, "of another namespace the resolver is named, or all pods");

@@ -232,6 +232,10 @@ pub(super) fn plane(
     if nodes.is_none_or(|nodes| nodes.children().next().is_none()) {
         sheet.unknown(metadata, node::NOT_HOME);
     }
+    let service = spec.and_then(|spec| spec.get("service"));
+    if service.is_none_or(|service| service.get("serviceType").is_none()) {
+        sheet.unknown(metadata, "a control plane that does not say how it is reached is refused");
+    }
     match (&meta.namespace, &meta.tenant) {
         (Some(namespace), Some((note, tenant))) => {
             let (tenant, namespace) = (tenant.clone(), namespace.clone());

@@ -499,7 +499,7 @@ fn by_minor(view: &NodeView<'_>, minor: u16) -> u64 {
 
 fn by_claim(view: &NodeView<'_>, gpu: ClaimedGpu) -> u64 {
     match gpu {
-        ClaimedGpu::At(pci) => view.model.pci.gpu_at(pci).map_or(0, bit),
+        ClaimedGpu::At { pci, .. } => view.model.pci.gpu_at(pci).map_or(0, bit),
         ClaimedGpu::Minor(minor) => by_minor(view, minor),
     }
 }

@@ -39,6 +39,7 @@ impl Verifier {
                 Hold::Admits { node, .. }
                 | Hold::Fenced { node, .. }
                 | Hold::ClusterGuest { node, .. }
+                | Hold::GuestTakes { node, .. }
                 | Hold::Linked { node, .. }
                 | Hold::Schedulable { node, .. }
                 | Hold::Allocated { node, .. }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::admission::{NOBODYS_NODE, SHARED_NODE, TENANT_LABEL, TENANT_TAINT};
-use model::{Dialect, JobName, Name, TenantName};
-use read::{ClaimedGpu, Hold};
+use model::{DeviceId, Dialect, Name, PciAddress, Runtime, TenantName};
+use read::{ClaimedGpu, GpuClass, Hold, Request};
 
 use super::found::Findings;
 use super::node::{NodeView, Who};
@@ -21,7 +21,8 @@ impl Verifier {
         else {
             return;
         };
-        judge_claims(self, view, found);
+        judge_claims(device, view, found);
+        judge_takes(device, view, found);
         let node = &self.world.fleet.nodes[view.node.index()].name;
         let tenants: BTreeSet<&TenantName> =
             view.owners().map(|(_, job)| &job.name.tenant).collect();
@@ -72,24 +73,72 @@ impl Verifier {
 }
 
 /// A claim for a GPU that the node does not have, or that another claim of the job is for, is never
-/// given.
-fn judge_claims(verifier: &Verifier, view: &NodeView<'_>, found: &mut Findings<'_>) {
-    let mut asked: BTreeMap<(Who, ClaimedGpu), At> = BTreeMap::new();
+/// given; nor is one of another class than the job can have.
+fn judge_claims(device: DeviceId, view: &NodeView<'_>, found: &mut Findings<'_>) {
+    let mut asked: BTreeMap<(Who, PciAddress), At> = BTreeMap::new();
     for &(who, gpu, at) in &view.claimed {
-        let ClaimedGpu::At(pci) = gpu else { continue };
-        let job: &JobName = view.job(who).name;
-        let what = || format!("the claim of {job} for {pci}");
-        let drift = |held: &str, planned: &str| LayerWeakness::Drift {
-            what: what(),
-            held: held.into(),
-            planned: planned.into(),
+        let ClaimedGpu::At { pci, class, request } = gpu else { continue };
+        let job = view.job(who);
+        let mut drift = |what: &str, held: &str, planned: &str, ats: &[At]| {
+            let what = format!("{what} of {} for {pci}", job.name);
+            let (held, planned) = (held.into(), planned.into());
+            let weakness = LayerWeakness::Drift { what, held, planned };
+            found.open(device, weakness, ats.iter().copied());
         };
-        if view.model.pci.gpu_at(pci).is_none() {
-            let device = verifier.layers.managers.kubernetes.unwrap_or(view.device);
-            found.open(device, drift("there", "that no GPU is at this address"), [at]);
-        } else if let Some(first) = asked.insert((who, gpu), at) {
-            let device = verifier.layers.managers.kubernetes.unwrap_or(view.device);
-            found.open(device, drift("there twice", "that a GPU is claimed once"), [first, at]);
+        let Some(gpu) = view.model.pci.gpu_at(pci) else {
+            drift("the claim", "there", "that no GPU is at this address", &[at]);
+            continue;
+        };
+        if let Some(first) = asked.insert((who, pci), at) {
+            drift("the claim", "there twice", "that a GPU is claimed once", &[first, at]);
+        }
+        let planned = class_of(view, who);
+        if view.is_owner(who) && class != planned {
+            drift("the class of the claim", class.as_str(), planned.as_str(), &[at]);
+        }
+        if let Some(minor) = view.model.pci.minor(gpu).filter(|minor| *minor != request.minor) {
+            let (held, planned) = (request.to_string(), format!("gpu-{minor}"));
+            drift("the name in the claim", &held, &planned, &[at]);
+        }
+    }
+}
+
+/// Of which class the GPUs are that a job gets here. A machine gets them whole, past the host.
+fn class_of(view: &NodeView<'_>, who: Who) -> GpuClass {
+    match view.job(who).trust.runtime {
+        _ if view.model.gpu.is_amd() => GpuClass::Amd,
+        Runtime::Container => GpuClass::Nvidia,
+        Runtime::Vm => GpuClass::NvidiaVfio,
+    }
+}
+
+/// A machine takes what its claims are for: all of it, and by the names that they give to it.
+/// Otherwise it never starts, or starts without a GPU that the job has.
+fn judge_takes(device: DeviceId, view: &NodeView<'_>, found: &mut Findings<'_>) {
+    let claimed = |who: Who| {
+        view.claimed.iter().filter_map(move |line| match line {
+            (of, ClaimedGpu::At { request, .. }, at) if *of == who => Some((*request, *at)),
+            _ => None,
+        })
+    };
+    let taken = |who: Who| view.taken.iter().filter(move |line| line.0 == who);
+    for &(who, machine) in view.started.iter().filter(|(who, _)| view.is_owner(*who)) {
+        let name = &view.job(who).name;
+        let mut drift = |request: Request, held: &str, planned: &str, at: At| {
+            let what = format!("{request} of the machine of {name}");
+            let (held, planned) = (held.into(), planned.into());
+            let weakness = LayerWeakness::Drift { what, held, planned };
+            found.open(device, weakness, [machine, at]);
+        };
+        for (_, request, at) in taken(who) {
+            if claimed(who).all(|(asked, _)| asked != *request) {
+                drift(*request, "taken", "that no claim of it asks for this", *at);
+            }
+        }
+        for (request, at) in claimed(who) {
+            if taken(who).all(|(_, held, _)| *held != request) {
+                drift(request, "claimed and not taken", "that the machine has it", at);
+            }
         }
     }
 }

@@ -43,9 +43,9 @@ impl Verifier {
                 out.push(node(name));
                 out.extend(job(of));
             }
-            Hold::Admits { node: name, .. } | Hold::Fenced { node: name, .. } => {
-                out.push(node(name));
-            }
+            Hold::Admits { node: name, .. }
+            | Hold::Fenced { node: name, .. }
+            | Hold::GuestTakes { node: name, .. } => out.push(node(name)),
             Hold::Claimed { namespace, job: of, node: name, .. } => {
                 out.push(node(name));
                 if !before.is_some_and(|before| goes_on(before, claim)) {

@@ -4,7 +4,7 @@ use model::{
     Component, Confidential, DeviceId, Dialect, Grade, JobName, Name, NodeId, NodeModel,
     PciAddress, Runtime, Share, Trust,
 };
-use read::{AttestReport, ClaimedGpu, DeviceFile, Fact, Function, Hold};
+use read::{AttestReport, ClaimedGpu, DeviceFile, Fact, Function, Hold, Request};
 use smol_str::SmolStr;
 
 use super::found::Findings;
@@ -45,6 +45,8 @@ pub(super) struct NodeView<'a> {
     pub(super) claimed: Vec<(Who, ClaimedGpu, At)>,
     /// Jobs whose machines Kubernetes starts here.
     pub(super) started: Vec<(Who, At)>,
+    /// What those machines take of their claims.
+    pub(super) taken: Vec<(Who, Request, At)>,
     /// Namespaces whose pods Kubernetes lets in.
     pub(super) admits: Vec<(&'a Name, At)>,
     /// Values of the taint that keeps off others.
@@ -202,6 +204,7 @@ impl<'a> NodeView<'a> {
             allocated: Vec::new(),
             claimed: Vec::new(),
             started: Vec::new(),
+            taken: Vec::new(),
             admits: Vec::new(),
             fenced: Vec::new(),
         }
@@ -271,6 +274,10 @@ impl<'a> NodeView<'a> {
                 let who = self.who(verifier, job);
                 self.started.push((who, at));
             }
+            Hold::GuestTakes { job, request, .. } => {
+                let who = self.who(verifier, job);
+                self.taken.push((who, *request, at));
+            }
             Hold::Admits { namespace, .. } => self.admits.push((namespace, at)),
             Hold::Fenced { value, .. } => self.fenced.push((value, at)),
             // The rest is about other places than a node, or about what it is.
@@ -299,6 +306,11 @@ impl<'a> NodeView<'a> {
     /// Those who have something of the node.
     pub(super) fn owners(&self) -> impl Iterator<Item = (Who, &JobHere<'a>)> + Clone {
         self.jobs[..self.owners].iter().enumerate().map(|(place, job)| (Who(place), job))
+    }
+
+    /// Whether it is one who has something of the node.
+    pub(super) const fn is_owner(&self, who: Who) -> bool {
+        who.0 < self.owners
     }
 
     /// Those whom only lines name.

@@ -359,7 +359,7 @@ fn rules_that_are_not_there_hold_nobody() {
             jobs-meet: kubernetes: a policy lets what enters pods of one job of gold pass to others
               kubernetes kubernetes (head:71): pods of namespace gold may reach pods of namespace gold
             shut-job: kubernetes: pods of red/train cannot reach each other
-              kubernetes kubernetes (job red/train:4): pods of red/train in namespace red may be reached by each other
+              kubernetes kubernetes (job red/train:6): pods of red/train in namespace red may be reached by each other
               kubernetes kubernetes lacks what lets pods of red/train reach each other
         "#]],
     );

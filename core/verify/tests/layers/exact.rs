@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use model::Dialect;
-use read::{DeviceFile, Direction, Hold, Peer};
+use read::{ClaimedGpu, DeviceFile, Direction, GpuClass, Hold, Peer};
 
 use crate::rules::check;
 
@@ -343,7 +343,7 @@ fn where_calico_denies_it_also_lets_through_what_may_pass() {
               kubernetes kubernetes (tenant red:1): namespace red is red's
               kubernetes kubernetes lacks what lets pods of red ask for names
             shut-job: kubernetes: pods of red/train cannot reach each other
-              kubernetes kubernetes (job red/train:5): pods of red/train in namespace red may reach each other
+              kubernetes kubernetes (job red/train:7): pods of red/train in namespace red may reach each other
               kubernetes kubernetes lacks what lets pods of red/train reach each other by Calico
         "#]],
     );
@@ -359,6 +359,74 @@ fn a_device_that_is_published_twice_is_given_to_nobody() {
         expect![[r#"
             drift: t1: how often device gpu-0 is published is twice; the fleet says once
               kubernetes kubernetes (head:74): t1 publishes 0000:86:00.0 as GPU device 0
+        "#]],
+    );
+}
+
+/// A machine gets GPUs that are passed through to it, and containers those with a device file.
+#[test]
+fn a_claim_is_of_the_class_that_its_job_runs_in() {
+    check(
+        |world| {
+            for (tenant, of) in [("red", GpuClass::Nvidia), ("gold", GpuClass::NvidiaVfio)] {
+                world.change("kubernetes", Dialect::Kubernetes, |line| match line {
+                    Hold::Claimed { job, gpu: ClaimedGpu::At { pci, class, .. }, .. }
+                        if job.tenant.as_str() == tenant && pci.bus == 0x86 =>
+                    {
+                        *class = of;
+                        true
+                    }
+                    _ => false,
+                });
+            }
+        },
+        expect![[r#"
+            drift: kubernetes: the class of the claim of gold/big for 0000:86:00.0 is vfio.gpu.nvidia.com; the fleet says gpu.nvidia.com
+              kubernetes kubernetes (job gold/big:1): gold/big claims 0000:86:00.0 of t1 by vfio.gpu.nvidia.com as gpu-0 in namespace gold
+            drift: kubernetes: the class of the claim of red/train for 0000:86:00.0 is gpu.nvidia.com; the fleet says vfio.gpu.nvidia.com
+              kubernetes kubernetes (job red/train:3): red/train claims 0000:86:00.0 of n1 by gpu.nvidia.com as gpu-4 in namespace red
+        "#]],
+    );
+}
+
+/// A machine whose claim calls a GPU otherwise never starts, and one that does not take all of its
+/// claims starts without.
+#[test]
+fn a_machine_takes_what_its_claims_call_so() {
+    check(
+        |world| {
+            world.change("kubernetes", Dialect::Kubernetes, |line| match line {
+                Hold::Claimed { job, gpu: ClaimedGpu::At { pci, request, .. }, .. }
+                    if job.tenant.as_str() == "red" && pci.bus == 0x86 =>
+                {
+                    request.minor = 7;
+                    true
+                }
+                _ => false,
+            });
+            world.change("kubernetes", Dialect::Kubernetes, |line| match line {
+                Hold::GuestTakes { job, request, .. } if job.tenant.as_str() == "blue" => {
+                    request.claim = 1;
+                    true
+                }
+                _ => false,
+            });
+        },
+        expect![[r#"
+            drift: kubernetes: gpu-4 of the machine of red/train is taken; the fleet says that no claim of it asks for this
+              kubernetes kubernetes (job red/train:1): red/train runs in a virtual machine on n1 in namespace red
+              kubernetes kubernetes (job red/train:2): the virtual machine of red/train on n1 takes gpu-4
+            drift: kubernetes: gpu-6 of claim 1 of the machine of blue/infer is taken; the fleet says that no claim of it asks for this
+              kubernetes kubernetes (job blue/infer:1): blue/infer runs in a virtual machine with tdx on n1 in namespace blue
+              kubernetes kubernetes (job blue/infer:2): the virtual machine of blue/infer on n1 takes gpu-6 of claim 1
+            drift: kubernetes: gpu-6 of the machine of blue/infer is claimed and not taken; the fleet says that the machine has it
+              kubernetes kubernetes (job blue/infer:1): blue/infer runs in a virtual machine with tdx on n1 in namespace blue
+              kubernetes kubernetes (job blue/infer:3): blue/infer claims 0000:b8:00.0 of n1 by vfio.gpu.nvidia.com as gpu-6 in namespace blue
+            drift: kubernetes: gpu-7 of the machine of red/train is claimed and not taken; the fleet says that the machine has it
+              kubernetes kubernetes (job red/train:1): red/train runs in a virtual machine on n1 in namespace red
+              kubernetes kubernetes (job red/train:3): red/train claims 0000:86:00.0 of n1 by vfio.gpu.nvidia.com as gpu-7 in namespace red
+            drift: kubernetes: the name in the claim of red/train for 0000:86:00.0 is gpu-7; the fleet says gpu-4
+              kubernetes kubernetes (job red/train:3): red/train claims 0000:86:00.0 of n1 by vfio.gpu.nvidia.com as gpu-7 in namespace red
         "#]],
     );
 }

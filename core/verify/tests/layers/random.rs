@@ -218,7 +218,8 @@ fn harm(world: &World, sheet: &Sheet, line: &Hold, chance: &mut Chance) -> Optio
             }
             *minors = flipped;
         }
-        Hold::Claimed { gpu: read::ClaimedGpu::At(pci), .. } if !gone => pci.bus ^= 1,
+        Hold::Claimed { gpu: read::ClaimedGpu::At { pci, .. }, .. } if !gone => pci.bus ^= 1,
+        Hold::GuestTakes { request, .. } if !gone => request.minor += 1,
         Hold::Admits { namespace, .. } if !gone => *namespace = "strangers".parse().unwrap(),
         Hold::Fenced { value, .. } if !gone => *value = "strangers".into(),
         Hold::Governed { runtime, .. } if !gone => {

@@ -410,7 +410,7 @@ fn a_job_that_ended_and_is_still_named_is_told() {
             breach: n2 (green/tune) was given n2 GPU 5 (nobody's) by slurm: data can cross
               slurm slurm (job green/tune:2): Slurm gave green/tune GPU devices 0, 1, 2, 3 of n2
             breach: n2 (green/tune) was given n2 GPU 5 (nobody's) by kubernetes: data can cross
-              kubernetes kubernetes (job green/tune:1): green/tune claims 0000:0f:00.0 of n2 in namespace green
+              kubernetes kubernetes (job green/tune:1): green/tune claims 0000:0f:00.0 of n2 by gpu.nvidia.com as gpu-0 in namespace green
             leftover: n2: devices still names green/tune, which has nothing here
               n2 devices (job green/tune:1): green/tune may open GPU device 0
             leftover: n2: slurm still names green/tune, which has nothing here
@@ -418,7 +418,7 @@ fn a_job_that_ended_and_is_still_named_is_told() {
             leftover: slurm: slurm still names green/tune, which has nothing here
               slurm slurm (job green/tune:1): Slurm keeps n2 for green/tune of account green
             leftover: n2: kubernetes still names green/tune, which has nothing here
-              kubernetes kubernetes (job green/tune:1): green/tune claims 0000:0f:00.0 of n2 in namespace green
+              kubernetes kubernetes (job green/tune:1): green/tune claims 0000:0f:00.0 of n2 by gpu.nvidia.com as gpu-0 in namespace green
             leftover: kubernetes: kubernetes still names green/tune, which has nothing here
               kubernetes kubernetes (job green/tune:5): pods of green/tune in namespace green may be reached by each other
               kubernetes kubernetes (job green/tune:6): pods of green/tune in namespace green may reach each other
@@ -459,8 +459,8 @@ fn two_tenants_on_one_kernel_are_a_breach() {
             breach: n2 (gold/small) meets n2 (green/sweep) in the host kernel of n2: data can cross
               n2 devices (job gold/small:1): gold/small may open GPU device 0
               n2 devices (job green/sweep:1): green/sweep may open GPU device 4
-              kubernetes kubernetes (job gold/small:1): gold/small claims 0000:0f:00.0 of n2 in namespace gold
-              kubernetes kubernetes (job green/sweep:1): green/sweep claims 0000:86:00.0 of n2 in namespace green
+              kubernetes kubernetes (job gold/small:1): gold/small claims 0000:0f:00.0 of n2 by gpu.nvidia.com as gpu-0 in namespace gold
+              kubernetes kubernetes (job green/sweep:1): green/sweep claims 0000:86:00.0 of n2 by gpu.nvidia.com as gpu-4 in namespace green
         "#]],
     );
 }

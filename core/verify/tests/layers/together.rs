@@ -91,10 +91,11 @@ fn the_claim_counts_by_modules_where_device_files_count_by_address() {
         |world| {
             let pci = world.fleet.node_models[0].pci.clone();
             for gpu in [0_u16, 2] {
-                let at = ClaimedGpu::At(pci.gpus[usize::from(gpu)]);
+                let address = pci.gpus[usize::from(gpu)];
                 world.change("kubernetes", Dialect::Kubernetes, |line| match line {
                     Hold::Claimed { job, gpu: held, .. }
-                        if job.tenant.as_str() == "red" && *held == at =>
+                        if job.tenant.as_str() == "red"
+                            && matches!(&*held, ClaimedGpu::At { pci, .. } if *pci == address) =>
                     {
                         *held = ClaimedGpu::Minor(gpu);
                         true
@@ -105,13 +106,19 @@ fn the_claim_counts_by_modules_where_device_files_count_by_address() {
         },
         expect![[r#"
             breach: n1 (red/train) was given n1 GPU 5 (nobody's) by kubernetes: data can cross
-              kubernetes kubernetes (job red/train:2): a claim of red/train was given GPU device 0 of n1 in namespace red
+              kubernetes kubernetes (job red/train:3): a claim of red/train was given GPU device 0 of n1 in namespace red
             disagree: n1: of red/train vfio names GPUs 1, 3 and kubernetes names GPUs 5, 6
               n1 vfio (job red/train:1): 0000:86:00.0 is driven by vfio-pci
               n1 vfio (job red/train:2): 0000:87:00.0 is driven by vfio-pci
-              kubernetes kubernetes (job red/train:2): a claim of red/train was given GPU device 0 of n1 in namespace red
-              kubernetes kubernetes (job red/train:3): a claim of red/train was given GPU device 2 of n1 in namespace red
+              kubernetes kubernetes (job red/train:3): a claim of red/train was given GPU device 0 of n1 in namespace red
+              kubernetes kubernetes (job red/train:5): a claim of red/train was given GPU device 2 of n1 in namespace red
               kubernetes kubernetes lacks GPUs 1, 3 of red/train
+            drift: kubernetes: gpu-4 of the machine of red/train is taken; the fleet says that no claim of it asks for this
+              kubernetes kubernetes (job red/train:1): red/train runs in a virtual machine on n1 in namespace red
+              kubernetes kubernetes (job red/train:2): the virtual machine of red/train on n1 takes gpu-4
+            drift: kubernetes: gpu-5 of the machine of red/train is taken; the fleet says that no claim of it asks for this
+              kubernetes kubernetes (job red/train:1): red/train runs in a virtual machine on n1 in namespace red
+              kubernetes kubernetes (job red/train:4): the virtual machine of red/train on n1 takes gpu-5
         "#]],
     );
 }

@@ -13,7 +13,8 @@ use model::{
     Versions, Vtep,
 };
 use read::{
-    Claim, ClaimedGpu, DeviceFile, Direction, Fact, Function, Hold, Peer, Reading, SlurmFact,
+    Claim, ClaimedGpu, DeviceFile, Direction, Fact, Function, GpuClass, Hold, Peer, Reading,
+    Request, SlurmFact,
 };
 use verify::{Finding, Said, Verifier};
 use wire::Mac;
@@ -319,12 +320,21 @@ impl World {
                             confidential: trust.confidential,
                         });
                     }
-                    lines.extend(bits(share.gpus).map(|gpu| Hold::Claimed {
-                        namespace: namespace.clone(),
-                        job: job.clone(),
-                        node: name.clone(),
-                        gpu: ClaimedGpu::At(self.model(node).pci.gpus[usize::from(gpu)]),
-                    }));
+                    let model = self.model(node);
+                    for gpu in bits(share.gpus) {
+                        let minor = model.pci.minor(gpu).unwrap();
+                        let request = Request { claim: 0, minor };
+                        let pci = model.pci.gpus[usize::from(gpu)];
+                        let class = class_of(model, trust.runtime);
+                        let (job, node) = (job.clone(), name.clone());
+                        if trust.runtime == Runtime::Vm {
+                            let (job, node) = (job.clone(), node.clone());
+                            lines.push(Hold::GuestTakes { job, node, request });
+                        }
+                        let (gpu, namespace) =
+                            (ClaimedGpu::At { pci, class, request }, namespace.clone());
+                        lines.push(Hold::Claimed { namespace, job, node, gpu });
+                    }
                 }
                 lines.extend([Direction::Ingress, Direction::Egress].map(|direction| {
                     Hold::LetsJob { namespace: namespace.clone(), job: job.clone(), direction }
@@ -435,6 +445,14 @@ pub(crate) fn reading(lines: &[Hold]) -> Reading {
 
 pub(crate) fn bits(mask: u64) -> impl Iterator<Item = u16> {
     (0..64).filter(move |bit| mask >> bit & 1 == 1)
+}
+
+fn class_of(model: &NodeModel, runtime: Runtime) -> GpuClass {
+    match runtime {
+        _ if model.gpu.is_amd() => GpuClass::Amd,
+        Runtime::Container => GpuClass::Nvidia,
+        Runtime::Vm => GpuClass::NvidiaVfio,
+    }
 }
 
 fn control(files: &'static [&str]) -> impl Iterator<Item = DeviceFile> {
