@@ -39,6 +39,8 @@ const OWN: &[Row] = &[
     ("", "status", Any, Harmless),
 ];
 
+const AUTHORIZATION: &str = "rbac.authorization.k8s.io";
+
 const ROWS: &[Row] = &[
     ("", "metadata.annotations.bulkhead.dev/", Gone, Cuts),
     // Whose a namespace is.
@@ -100,6 +102,9 @@ const ROWS: &[Row] = &[
     ("DeviceClass.", "spec.selectors[]", Come, Cuts),
     // Who may do what.
     ("ClusterRole.", "rules", Gone, Cuts),
+    // The group of roles, groups and users is what it is by itself.
+    ("RoleBinding.", "roleRef.apiGroup", Is(&[AUTHORIZATION]), Harmless),
+    ("RoleBinding.", "subjects[].apiGroup", Is(&[AUTHORIZATION]), Harmless),
     ("RoleBinding.", "subjects[]", Gone, Cuts),
     ("ClusterRoleBinding.", "subjects[]", Gone, Cuts),
     // What is refused.
@@ -154,7 +159,8 @@ const ROWS: &[Row] = &[
     ("StorageClass.", "allowVolumeExpansion", Any, Harmless),
     // Who reaches whom.
     ("NetworkPolicy.networking", "spec.podSelector", Is(&["{}"]), Harmless),
-    ("NetworkPolicy.networking", "spec.policyTypes[]", Come, Cuts),
+    // Both directions are closed by another policy already.
+    ("NetworkPolicy.networking", "spec.policyTypes[]", Come, Harmless),
     // The way out of a namespace is closed by two policies, and either is enough.
     ("NetworkPolicy.networking", "spec.policyTypes[]", Is(&["Egress"]), Harmless),
     ("NetworkPolicy.networking", "spec.egress[].ports[].protocol", Is(&["TCP"]), Harmless),
@@ -164,6 +170,8 @@ const ROWS: &[Row] = &[
     ("NetworkPolicy.projectcalico", "spec.egress[].destination.selector", Gone, Harmless),
     ("NetworkPolicy.networking", "spec.ingress[]", Gone, Cuts),
     ("NetworkPolicy.networking", "spec.egress[]", Gone, Cuts),
+    // Without one it selects all.
+    ("NetworkPolicy.projectcalico", "spec.selector", Is(&["all()"]), Harmless),
     ("NetworkPolicy.projectcalico", "spec.tier", Is(&["default"]), Harmless),
     ("NetworkPolicy.projectcalico", "spec.types[]", Come, Cuts),
     ("AuthorizationPolicy.", "spec.action", Is(&["ALLOW"]), Harmless),
@@ -328,6 +336,8 @@ fn new((kind, space, name): &Called, object: &Value) -> Effect {
         "Namespace." if BORN.contains(&name.as_str()) && is_plain => Harmless,
         // What operators' own namespaces say of each other is none of anybody's business here.
         _ if kind.starts_with("NetworkPolicy.") && !names_a_tenant(space, object) => Harmless,
+        // How much others may use than tenants is none of anybody's business here.
+        "LimitRange." | "ResourceQuota." if !is_tenants(space) => Harmless,
         // With a policy less is let through, unless it says whom it lets.
         "NetworkPolicy.networking.k8s.io" | "LimitRange." | "ResourceQuota." => {
             let lets =
@@ -340,13 +350,14 @@ fn new((kind, space, name): &Called, object: &Value) -> Effect {
 
 /// Whether it is in a tenant's namespace, or may name one. Theirs end in a number.
 fn names_a_tenant(space: &str, object: &Value) -> bool {
-    let is_tenants = |name: &str| {
-        let number = name.rsplit_once("-t").map(|(_, number)| number);
-        number.is_some_and(|number| number.parse::<u32>().is_ok())
-    };
     let text = object["spec"].to_string();
     let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
     is_tenants(space) || words.into_iter().any(is_tenants)
+}
+
+fn is_tenants(name: &str) -> bool {
+    let number = name.rsplit_once("-t").map(|(_, number)| number);
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 fn changed(kind: &str, was: &Value, is: &Value) -> Effect {

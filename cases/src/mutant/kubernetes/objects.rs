@@ -106,10 +106,29 @@ pub(super) fn taken_apart(value: Value) -> Option<Vec<Value>> {
             let name = object.get("metadata").and_then(|metadata| metadata.get("name"));
             let is_whole = [object.get("apiVersion"), object.get("kind"), name];
             let is_whole = is_whole.into_iter().all(is_said);
-            is_whole.then(|| vec![Value::Object(object)])
+            is_whole.then(|| vec![by_default(Value::Object(object))])
         }
         _ => None,
     }
+}
+
+/// As the API takes it: what is of the whole cluster has no namespace, and a policy that does not
+/// say for which directions it is, is one for the way in, and for the way out if it has rules.
+fn by_default(mut object: Value) -> Value {
+    let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+    if OF_THE_CLUSTER.contains(&kind.as_str())
+        && let Some(metadata) = object["metadata"].as_object_mut()
+    {
+        metadata.remove("namespace");
+    }
+    let is_own = object["apiVersion"] == "networking.k8s.io/v1" && kind == "NetworkPolicy";
+    let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
+    if is_own && object["spec"].is_object() && is_empty(&object["spec"]["policyTypes"]) {
+        let has_rules = !is_empty(&object["spec"]["egress"]);
+        let types = if has_rules { vec!["Ingress", "Egress"] } else { vec!["Ingress"] };
+        object["spec"]["policyTypes"] = types.into();
+    }
+    object
 }
 
 fn called(object: &Value) -> Called {
