@@ -5,8 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use model::{Evidence, JobName, Memory, Name, Timestamp};
-use plan::{Choice, Ledger, Resting};
+use control::NoEvidence;
+use model::{Evidence, JobName, Memory, Name, Untimely};
+use plan::{Ledger, Resting};
 use serde::Serialize;
 
 use super::Output;
@@ -18,7 +19,8 @@ use crate::words::{self, Format, GOOD, NAME, Table, cell, examples, painted, som
 ///
 /// Where a fleet names memories to be scrubbed, nobody else gets what a job had before every device
 /// was seen without it and evidence for each memory was written down. Nothing is scrubbed here:
-/// whoever did it says how, and how it was read back.
+/// whoever did it says when, how, and how it was read back. Evidence is of a moment after the last
+/// device was seen without the job, and not after now.
 #[derive(Args)]
 #[command(after_help = examples!(
     "bulkhead scrub" => "the nodes that wait, after whom, and for which memories",
@@ -104,10 +106,9 @@ impl Scrub {
     ) -> Result<(), Stop> {
         let evidence = read(path)?;
         let mut control = self.state.control("scrub")?;
-        let record = Choice::Scrubbed { node: node.clone(), job: job.clone(), evidence };
-        control.note(record, now())?.map_err(|contradiction| {
-            let remedy = "`bulkhead scrub` shows what waits, and for whom";
-            Stop::argument("not-scrubbed", contradiction.to_string(), remedy)
+        control.scrubbed(node, job, evidence, now())?.map_err(|why| {
+            let (code, remedy) = refusal(&why);
+            Stop::argument(code, why.to_string(), remedy)
         })?;
         let left = waiting(control.journal().state().ledger()).into_iter();
         let left = left.filter(|one| one.node == node.as_str() && one.job == job.to_string());
@@ -137,13 +138,29 @@ fn read(path: &Path) -> Result<Vec<Evidence>, Stop> {
     };
     let evidence: Vec<Evidence> = serde_json::from_str(&text).map_err(|wrong| none(&wrong))?;
     for one in &evidence {
-        let is_early = Timestamp::of_rfc3339(&one.at).is_some_and(|at| at > now());
-        let flaw = one.flaw().or(is_early.then_some("its time is not here yet"));
-        if let Some(flaw) = flaw {
+        if let Some(flaw) = one.flaw() {
             return Err(none(&format!("of {}, {flaw}", one.memory)));
         }
     }
     Ok(evidence)
+}
+
+/// What tells why evidence is not taken, and what to do then.
+fn refusal(why: &NoEvidence) -> (&'static str, &'static str) {
+    match why {
+        NoEvidence::Contradiction(_) => {
+            ("not-scrubbed", "`bulkhead scrub` shows what waits, and for whom")
+        }
+        NoEvidence::Flaw { .. } => ("no-evidence", "`bulkhead scrub --help` shows one"),
+        NoEvidence::Untimely { why: Untimely::BeforeRelease { .. }, .. } => (
+            "untimely-evidence",
+            "until then it could be written again: scrub it once more, and say when",
+        ),
+        NoEvidence::Untimely { .. } => (
+            "untimely-evidence",
+            "say when it was scrubbed, or set the clock of whoever scrubbed, or of this machine",
+        ),
+    }
 }
 
 fn waiting(ledger: &Ledger) -> Vec<Waiting> {

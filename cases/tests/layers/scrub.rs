@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
 use intent::{Intent, Source};
-use model::{Artifact, Dialect, Evidence, Memory, Name};
+use model::{Artifact, Dialect, Evidence, Memory, Name, Owners};
 use plan::{Ledger, Planner};
+use verify::Code;
 
 use crate::hall::{document, found};
 
@@ -100,6 +101,50 @@ fn nobody_says_who_was_there_before() {
               h1 scrub:2  scrubbed blue/tune nics 0,2 red/train nic by h1 at 2026-11-16T09:00:00Z method zeros read-back sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
         "#]],
     );
+}
+
+/// Who has the log finds lines that say something else, though each would do as evidence.
+#[test]
+fn what_the_log_does_not_say_is_found_with_its_line() {
+    for (was, other) in [
+        ("at 2026-11-16T09:00:00Z", "at 2026-11-16T09:00:01Z"),
+        ("method zeros", "method ones"),
+        ("sha256:e3b0c442", "sha256:a3c024f1"),
+        ("by h1", "by h2"),
+        ("red/train hbm by", "red/train sram by"),
+        ("red/train owing hbm,nic", "red/train owing nic"),
+        ("red/train owing hbm,nic", "blue/tune owing hbm,nic"),
+        ("after blue/tune nics 0,2 red/train owing hbm,nic", "clean blue/tune nics 0,2"),
+    ] {
+        let found = found_by_the_log(|line| line.replacen(was, other, 1));
+        let line = found.iter().find(|said| said.contains(other));
+        assert!(line.is_some(), "nobody finds {other} instead of {was}: {found:?}");
+    }
+    assert_eq!(found_by_the_log(str::to_owned), [""; 0]);
+    let apart = found_by_the_log(|line| line.replace("owing hbm,nic", "owing nic,hbm"));
+    assert_eq!(apart, [""; 0], "the order of memories says nothing");
+}
+
+/// The lines about which the log says otherwise, after the first line of h1 that this edit changes.
+fn found_by_the_log(edit: impl Fn(&str) -> String) -> Vec<String> {
+    let (planner, mut artifacts) = handed_over();
+    let fleet = &planner.plan().fleet;
+    let owners = planner.plan().owners();
+    let owners = Owners { pasts: Some(planner.ledger().pasts_in(fleet)), ..owners };
+    let h1 = artifacts.iter_mut().find(|artifact| is_about_h1(&planner, artifact)).unwrap();
+    let part = &mut h1.parts[0];
+    let mut lines: Vec<String> = part.text.lines().map(str::to_owned).collect();
+    if let Some(line) = lines.iter_mut().find(|line| edit(line) != **line) {
+        *line = edit(line);
+    }
+    part.text = lines.join("\n") + "\n";
+    let findings = verify::findings(fleet, &owners, &artifacts);
+    let other = findings.iter().filter(|one| one.code() == Code::OtherPast);
+    let quoted = other.flat_map(|one| &one.present).filter_map(|said| {
+        let of = |a: &&Artifact| (a.device, a.dialect) == (said.device, said.dialect);
+        said.quote(artifacts.iter().find(of)?)
+    });
+    quoted.map(|(_, line)| line.to_string()).collect()
 }
 
 /// Whatever word of a line that names a job, an interface or a memory is another one, is found.

@@ -47,7 +47,7 @@ pub use numbers::{
 };
 pub use owners::{Consent, Owners, Promise, Queue, Rates, Share, Treatment, Trust};
 pub use pci::{Guid, NotAGuid, NotAPciAddress, PciAddress};
-pub use scrub::{Evidence, Memory, Past};
+pub use scrub::{Evidence, Memory, Past, Untimely};
 pub use tenant::{Apart, ApartLevel, Grade, NotAGrade, Quotas, Tenant, VersionPolicy};
 pub use terms::{Capacity, Preempts, Terms, Within};
 pub use time::Timestamp;

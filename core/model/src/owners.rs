@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use smol_str::SmolStr;
 
 use crate::{
-    Attestation, Confidential, DeviceId, Grade, JobName, NodeId, Port, Rate, Runtime, Service,
-    TenantName, Timestamp, TrafficClass, VersionPolicy, Waiver,
+    Attestation, Confidential, DeviceId, Grade, JobName, NodeId, Past, Port, Rate, Runtime,
+    Service, TenantName, Timestamp, TrafficClass, VersionPolicy, Waiver,
 };
 
 /// Who owns what, who agreed to meet, and what they were promised: all that the verifier takes from
@@ -30,6 +30,9 @@ pub struct Owners {
     pub waivers: Vec<Waiver>,
     /// Lines that nobody vouches for any more.
     pub expired: Vec<Waiver>,
+    /// What the log says of who was where before, and of what was scrubbed since. None where nobody
+    /// has the log: then nothing is compared with it.
+    pub pasts: Option<BTreeMap<NodeId, Vec<Past>>>,
 }
 
 impl Owners {

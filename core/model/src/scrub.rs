@@ -1,5 +1,7 @@
 //! Memories in which tenants leave traces, and evidence that nothing of them is left.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
@@ -63,6 +65,53 @@ impl Evidence {
             None
         }
     }
+
+    /// Why it is not of a memory that was released then; none if it can be.
+    ///
+    /// Before the release somebody could still write there, and what is not yet was not done. What
+    /// says no moment is of no time.
+    #[must_use]
+    pub fn untimely(&self, released: Timestamp, now: Timestamp) -> Option<Untimely> {
+        match Timestamp::of_rfc3339(&self.at) {
+            Some(at) if at > now => Some(Untimely::Future { at, now }),
+            Some(at) if at < released => Some(Untimely::BeforeRelease { at, released }),
+            Some(_) => None,
+            None => Some(Untimely::Never),
+        }
+    }
+}
+
+/// Why the moment of evidence cannot be that of a scrub after a release.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Untimely {
+    /// Somebody could still write there.
+    BeforeRelease {
+        /// When it was done, as it says.
+        at: Timestamp,
+        /// When the last device was seen without whose traces it is about.
+        released: Timestamp,
+    },
+    /// It was not yet.
+    Future {
+        /// When it was done, as it says.
+        at: Timestamp,
+        /// The moment at which it says so.
+        now: Timestamp,
+    },
+    /// It says no moment.
+    Never,
+}
+
+impl fmt::Display for Untimely {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BeforeRelease { at, released } => {
+                write!(f, "is of {at}, and only at {released} was the memory released")
+            }
+            Self::Future { at, now } => write!(f, "is of {at}, and it is only {now}"),
+            Self::Never => f.write_str("says no moment"),
+        }
+    }
 }
 
 /// What another one left where a job is now.
@@ -84,16 +133,37 @@ pub struct Past {
 mod tests {
     use super::*;
 
-    fn flaw(change: impl FnOnce(&mut Evidence)) -> Option<&'static str> {
-        let mut evidence = Evidence {
+    fn evidence() -> Evidence {
+        Evidence {
             memory: Memory::Hbm,
             method: "zeros".into(),
             read_back: format!("sha256:{}", "0a".repeat(32)).into(),
             by: "h1".parse().unwrap(),
             at: "2026-11-16T09:00:00Z".into(),
-        };
+        }
+    }
+
+    fn flaw(change: impl FnOnce(&mut Evidence)) -> Option<&'static str> {
+        let mut evidence = evidence();
         change(&mut evidence);
         evidence.flaw()
+    }
+
+    #[test]
+    fn evidence_is_of_a_moment_between_the_release_and_now() {
+        let at = Timestamp::of_rfc3339("2026-11-16T09:00:00Z").unwrap();
+        let (before, after) = (Timestamp(at.0 - 1), Timestamp(at.0 + 1));
+        let evidence = evidence();
+        for (released, now) in [(before, after), (at, after), (before, at), (at, at)] {
+            assert_eq!(evidence.untimely(released, now), None);
+        }
+        let early = Untimely::BeforeRelease { at, released: after };
+        assert_eq!(evidence.untimely(after, after), Some(early));
+        let future = Untimely::Future { at, now: before };
+        assert_eq!(evidence.untimely(before, before), Some(future));
+        assert_eq!(evidence.untimely(after, before), Some(future));
+        let never = Evidence { at: "now".into(), ..evidence };
+        assert_eq!(never.untimely(before, after), Some(Untimely::Never));
     }
 
     #[test]

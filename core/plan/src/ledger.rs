@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::Ipv4Net;
 use model::{
-    Capacity, Consent, Evidence, Generation, JobName, Name, Rate, TenantName, TrafficClass,
-    numbering::TENANT_NUMBERS,
+    Capacity, Consent, Evidence, Fleet, Generation, JobName, Name, NodeId, Past, Rate, TenantName,
+    TrafficClass, numbering::TENANT_NUMBERS,
 };
 
 use crate::blocks::{overlap, prefix_for};
@@ -112,6 +112,22 @@ impl Ledger {
     #[must_use]
     pub const fn seen(&self) -> &BTreeMap<Name, Generation> {
         &self.seen
+    }
+
+    /// What others left on each node of a fleet, and what was scrubbed since.
+    #[must_use]
+    pub fn pasts_in(&self, fleet: &Fleet) -> BTreeMap<NodeId, Vec<Past>> {
+        self.pasts.all(fleet)
+    }
+
+    /// What a job left on a node that nobody holds any more and that waits to be scrubbed: the
+    /// generations that freed it.
+    #[must_use]
+    pub fn released(&self, node: &Name, job: &JobName) -> BTreeSet<Generation> {
+        let rests = self.rests_of(job).filter_map(|(id, _)| self.rests.get(id));
+        let released =
+            rests.filter(|rest| rest.waits.is_empty() && rest.unscrubbed.contains_key(node));
+        released.map(|rest| rest.since).collect()
     }
 
     /// The devices that something freed waits for, each with the last generation it must be seen at.

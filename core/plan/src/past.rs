@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Evidence, JobName, Memory, Name, NodeId, Past};
+use model::{Evidence, Fleet, JobName, Memory, Name, NodeId, Past};
 
 use crate::record::Lease;
 
@@ -52,6 +52,13 @@ impl Pasts {
                 left.evidence.extend(by.iter().cloned());
             }
         }
+    }
+
+    /// What others left on each node of a fleet.
+    pub(crate) fn all(&self, fleet: &Fleet) -> BTreeMap<NodeId, Vec<Past>> {
+        let nodes = (0..).map(NodeId).zip(&fleet.nodes);
+        let known = nodes.filter(|(_, node)| self.0.contains_key(&node.name));
+        known.map(|(id, node)| (id, self.of(&node.name, id, u64::MAX))).collect()
     }
 
     /// What others left on these interfaces of a node, those together that were left alike.

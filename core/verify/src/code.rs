@@ -169,6 +169,7 @@ codes! {
     WrongTechnology "wrong-technology" High "launch the machine with what its tenant asks for";
     StrayReport "stray-report" Low "take the line away";
     UnknownPast "unknown-past" High "tell from the log who had them last";
+    OtherPast "other-past" High "apply the plan again: it says what the log says";
 
     // Slurm and Kubernetes.
     Unconstrained "unconstrained" High "set ConstrainDevices=yes";

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apply::{Applied, Devices, HoldTerms, OnDrift, Order, Outcome, Receipt};
-use model::{Artifact, DeviceId, Dialect, Epoch, Fleet, Generation, Name, Timestamp};
+use model::{
+    Artifact, DeviceId, Dialect, Epoch, Evidence, Fleet, Generation, JobName, Name, Timestamp,
+};
 use next::{Action, Put, Record, State, Trial, due};
 use observe::{Held, Holds};
-use plan::Contradiction;
+use plan::Choice;
 use store::Store;
 use verify::Cleared;
 
 use crate::draft::{Draft, NoDraft, Proof, Unproved};
 use crate::journal::{Journal, JournalError, Who};
 use crate::request::Request;
+use crate::scrubbed::NoEvidence;
 
 /// The one controller of a log.
 pub struct Control<S> {
@@ -297,19 +300,22 @@ impl<S: Store> Control<S> {
         })
     }
 
-    /// Writes a choice down that was made or seen elsewhere, such as the evidence of a scrub.
+    /// Writes down that the traces of a job were scrubbed on a node, by this evidence.
     ///
     /// # Errors
-    /// If it contradicts the log; then nothing is written. Otherwise if the log cannot be written.
-    pub fn note(
+    /// If the log cannot be read or written. If it is no evidence, nothing is written.
+    pub fn scrubbed(
         &mut self,
-        choice: plan::Choice,
+        node: &Name,
+        job: &JobName,
+        evidence: Vec<Evidence>,
         now: Timestamp,
-    ) -> Result<Result<(), Contradiction>, JournalError> {
+    ) -> Result<Result<(), NoEvidence>, JournalError> {
         self.journal.catch_up()?;
-        if let Err(contradiction) = self.journal.state().ledger().clone().apply(&choice) {
-            return Ok(Err(contradiction));
+        if let Err(why) = self.journal.may_count(node, job, &evidence, now)? {
+            return Ok(Err(why));
         }
+        let choice = Choice::Scrubbed { node: node.clone(), job: job.clone(), evidence };
         self.journal.append(&self.who, now, &[Record::Choice(choice)], Vec::new(), true)?;
         Ok(Ok(()))
     }

@@ -213,9 +213,24 @@ impl Draft {
     }
 
     /// Who owns what by it, and who vouches for what at its moment.
+    ///
+    /// What was left where a job is, and scrubbed since, is told from the log and not from the plan.
     #[must_use]
     pub fn owners(&self) -> Owners {
-        self.next.plan.owners().vouched(&self.intent.waivers, self.now)
+        let owners = self.next.plan.owners().vouched(&self.intent.waivers, self.now);
+        let pasts = match self.repeats() {
+            true => self.ledger().pasts_in(&self.intent.fleet),
+            false => self.ledger_after().pasts_in(&self.intent.fleet),
+        };
+        Owners { pasts: Some(pasts), ..owners }
+    }
+
+    /// Who holds which numbers when this is written down.
+    fn ledger_after(&self) -> Ledger {
+        let mut ledger = self.ledger().clone();
+        // What does not follow is refused when it is written down; until then it was not.
+        let _ = self.next.records.iter().try_for_each(|record| ledger.apply(record));
+        ledger
     }
 
     /// The documents that it takes away.

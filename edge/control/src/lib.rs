@@ -21,6 +21,7 @@ mod observed;
 mod passage;
 mod placed;
 mod request;
+mod scrubbed;
 mod spoofed;
 mod verdict;
 
@@ -35,4 +36,5 @@ pub use observed::{answered, observed};
 pub use passage::{Closed, Passage, Silent};
 pub use placed::Placed;
 pub use request::Request;
+pub use scrubbed::NoEvidence;
 pub use verdict::{Assumption, ProofResult, ProofScope, ProofVerdict};

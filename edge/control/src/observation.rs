@@ -67,12 +67,12 @@ impl Observation {
     /// Of what is in force by this draft, on devices that are heard one by one.
     #[must_use]
     pub fn new(draft: Draft, awaited: BTreeSet<Name>) -> Self {
-        let generation = draft.state.ledger().generation();
+        let (generation, owners) = (draft.state.ledger().generation(), draft.owners());
         let plan = draft.next.plan;
         Self {
             generation,
             devices: named(&plan.fleet),
-            verifier: Verifier::new(Arc::clone(&plan.fleet), &plan.owners()),
+            verifier: Verifier::new(Arc::clone(&plan.fleet), &owners),
             waivers: draft.intent.waivers,
             plan,
             held: BTreeMap::new(),

@@ -28,8 +28,8 @@ mod why;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    DeviceId, Dialect, Fleet, Grade, Guid, JobName, ManagerKind, Name, NodeId, Owners, Part, PodId,
-    Runtime, Share, TenantName, Trust, VersionPolicy,
+    DeviceId, Dialect, Fleet, Grade, Guid, JobName, ManagerKind, Name, NodeId, Owners, Part, Past,
+    PodId, Runtime, Share, TenantName, Trust, VersionPolicy,
 };
 use read::{Fact, Hold, Reading};
 use smol_str::SmolStr;
@@ -60,6 +60,8 @@ pub(crate) struct Layers {
     job_nodes: BTreeMap<JobId, BTreeMap<NodeId, Share>>,
     tenants: BTreeMap<TenantName, Holdings>,
     trusts: BTreeMap<TenantName, Trust>,
+    /// What the log says was left on each node, if somebody told.
+    pasts: Option<BTreeMap<NodeId, Vec<Past>>>,
     /// By node: its own sheets, in the order of dialects and parts.
     sheets: Vec<Vec<u32>>,
     /// By node: the lines of managers about who is on it.
@@ -172,6 +174,7 @@ impl Layers {
             job_nodes: BTreeMap::new(),
             tenants: BTreeMap::new(),
             trusts: BTreeMap::new(),
+            pasts: None,
             sheets: vec![Vec::new(); nodes.len()],
             told: vec![Vec::new(); nodes.len()],
             described: vec![Vec::new(); nodes.len()],
@@ -239,6 +242,7 @@ impl Managers {
 impl Verifier {
     /// Takes from the plan whose the GPUs and interfaces are, and what tenants may share.
     pub(crate) fn share_all(&mut self, owners: &Owners) {
+        self.layers.pasts.clone_from(&owners.pasts);
         for (tenant, trust) in &owners.trusts {
             self.layers.trusts.insert(tenant.clone(), trust.clone());
         }

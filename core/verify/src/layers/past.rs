@@ -1,8 +1,8 @@
 //! What others left where a job is now: nothing of it may be there any more, by evidence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Dialect, JobName, Memory};
+use model::{Dialect, JobName, Memory, Past};
 use read::{Hold, PastOwner};
 
 use super::finding::bits;
@@ -38,7 +38,43 @@ impl Verifier {
                 found.open(view.device, weakness, lines.map(|line| line.2));
             }
             tell_traces(view, job.name, traces, found);
+            self.compare_with_log(view, who, found);
         }
+    }
+
+    /// Lines about a job say what the log says, where somebody told what that is.
+    fn compare_with_log(&self, view: &NodeView<'_>, who: Who, found: &mut Findings<'_>) {
+        let Some(pasts) = &self.layers.pasts else { return };
+        let logged = pasts.get(&view.node).map_or(&[][..], Vec::as_slice);
+        let lines = view.pasts.iter().filter(|line| line.0 == who);
+        let other = lines.map(|(_, hold, at)| (otherwise(hold, logged), *at));
+        let other: Vec<(u64, At)> = other.filter(|(nics, _)| *nics != 0).collect();
+        if !other.is_empty() {
+            let nics = other.iter().fold(0, |all, (nics, _)| all | nics);
+            let job = view.jobs[who.0].name.clone();
+            let weakness = LayerWeakness::OtherPast { job, nics };
+            found.open(view.device, weakness, other.into_iter().map(|(_, at)| at));
+        }
+    }
+}
+
+/// Of which interfaces a line says something else than the log.
+fn otherwise(hold: &Hold, logged: &[Past]) -> u64 {
+    let of = |is_so: &dyn Fn(&Past) -> bool| {
+        logged.iter().filter(|past| is_so(past)).fold(0, |all, past| all | past.nics)
+    };
+    match hold {
+        Hold::Clean { nics, .. } => nics & of(&|_| true),
+        Hold::After { nics, left, .. } => {
+            let owing = |of: &[Memory]| of.iter().copied().collect::<BTreeSet<Memory>>();
+            let said = owing(&left.owing);
+            nics & !of(&|past| past.left_by == left.by && owing(&past.owing) == said)
+        }
+        Hold::Scrubbed { nics, cleaned, .. } => {
+            let evidence = &cleaned.evidence;
+            nics & !of(&|past| past.left_by == cleaned.after && past.evidence.contains(evidence))
+        }
+        _ => 0,
     }
 }
 

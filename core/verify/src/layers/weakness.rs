@@ -117,6 +117,8 @@ pub enum LayerWeakness {
     StrayReport { job: JobName, node: Name },
     /// Nobody says who had interfaces of a job before it.
     UnknownPast { job: JobName, nics: u64 },
+    /// Lines say otherwise than the log who had interfaces of a job before it, or what was scrubbed.
+    OtherPast { job: JobName, nics: u64 },
 }
 
 impl LayerWeakness {
@@ -174,6 +176,7 @@ impl LayerWeakness {
             Self::WrongTechnology { .. } => Code::WrongTechnology,
             Self::StrayReport { .. } => Code::StrayReport,
             Self::UnknownPast { .. } => Code::UnknownPast,
+            Self::OtherPast { .. } => Code::OtherPast,
         }
     }
 
@@ -235,7 +238,9 @@ impl LayerWeakness {
             Self::WideRole { group, role } => format!("role {role} of group {group}"),
             Self::Drift { what, .. } | Self::MissingFunction { what, .. } => what.clone(),
             Self::OldVersion { component, .. } => component.to_string(),
-            Self::UnknownPast { nics, .. } => numbered("interface", bits(*nics)),
+            Self::UnknownPast { nics, .. } | Self::OtherPast { nics, .. } => {
+                numbered("interface", bits(*nics))
+            }
             Self::DefaultChannel { .. }
             | Self::WrongRuntime { .. }
             | Self::NotConfidential { .. }
@@ -267,7 +272,8 @@ impl LayerWeakness {
             | Self::WrongTechnology { job, .. }
             | Self::StrayReport { job, .. }
             | Self::ShutJob { job, .. }
-            | Self::UnknownPast { job, .. } => Some(Owner::Job(job.clone())),
+            | Self::UnknownPast { job, .. }
+            | Self::OtherPast { job, .. } => Some(Owner::Job(job.clone())),
             Self::OldVersion { tenant, .. } | Self::InsecureBoot { tenant } => {
                 Some(Owner::Tenant(tenant.clone()))
             }
@@ -473,6 +479,14 @@ impl fmt::Display for LayerWeakness {
             Self::UnknownPast { job, nics } => {
                 let nics = numbered("interface", bits(*nics));
                 write!(f, "nobody says who had {nics} of {job} last")
+            }
+            Self::OtherPast { job, nics } => {
+                let nics = numbered("interface", bits(*nics));
+                write!(
+                    f,
+                    "what was left behind {nics} of {job}, and what was scrubbed, is another thing \
+                     in the log"
+                )
             }
         }
     }
