@@ -115,8 +115,8 @@ fn an_import_of_another_tenants_routes_is_found() {
             text.replacen("route-target import 65000:50002", "route-target import 65000:50001", 1)
         },
         expect![[r#"
-            joined  leaf-2: VRF t2 of red imports 65000:50001 of blue in VRF t1 on leaf-1 without a consent
-            Not proved: 1 weakness.
+            missing-line  leaf-2: no line `route-target import 65000:50002 of VRF t2`: what other devices
+            Not proved: 2 weaknesses.
         "#]],
     );
 }

@@ -132,12 +132,13 @@ fn found_by_the_log(edit: impl Fn(&str) -> String) -> Vec<String> {
     let owners = planner.plan().owners();
     let owners = Owners { pasts: Some(planner.ledger().pasts_in(fleet)), ..owners };
     let h1 = artifacts.iter_mut().find(|artifact| is_about_h1(&planner, artifact)).unwrap();
-    let part = &mut h1.parts[0];
-    let mut lines: Vec<String> = part.text.lines().map(str::to_owned).collect();
-    if let Some(line) = lines.iter_mut().find(|line| edit(line) != **line) {
+    let edited = |part: &&mut model::PartText| part.text.lines().any(|line| edit(line) != line);
+    if let Some(part) = h1.parts.iter_mut().find(edited) {
+        let mut lines: Vec<String> = part.text.lines().map(str::to_owned).collect();
+        let line = lines.iter_mut().find(|line| edit(line) != **line).unwrap();
         *line = edit(line);
+        part.text = lines.join("\n") + "\n";
     }
-    part.text = lines.join("\n") + "\n";
     let findings = verify::findings(fleet, &owners, &artifacts);
     let other = findings.iter().filter(|one| one.code() == Code::OtherPast);
     let quoted = other.flat_map(|one| &one.present).filter_map(|said| {

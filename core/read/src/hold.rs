@@ -150,7 +150,7 @@ pub enum Hold {
     ClusterGuest { namespace: Name, job: JobName, node: Name, confidential: Option<Confidential> },
     /// The virtual machine that Kubernetes starts for the job on the node takes what a claim of it
     /// calls so.
-    GuestTakes { job: JobName, node: Name, request: Request },
+    GuestTakes { job: JobName, node: Name, request: ClaimRequest },
 }
 
 /// What a PCI function is.
@@ -243,7 +243,7 @@ pub enum Peer {
 #[allow(missing_docs, reason = "each variant's sentence names its fields")]
 pub enum ClaimedGpu {
     /// What it asks for: the GPU at this address, of this class, and what the claim calls it.
-    At { pci: PciAddress, class: GpuClass, request: Request },
+    At { pci: PciAddress, class: GpuClass, request: ClaimRequest },
     /// What it was given: the GPU with this device file, by minor.
     Minor(u16),
 }
@@ -276,7 +276,7 @@ impl GpuClass {
 
 /// What a claim of a job on a node calls one of its GPUs. Several claims are counted from 0.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Request {
+pub struct ClaimRequest {
     /// Which of the job's claims on the node.
     pub claim: u16,
     /// The number in the name, which is the minor of the GPU.

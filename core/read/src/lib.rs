@@ -36,8 +36,8 @@ pub use claim::{Bridge, Claim, Fact, Scope, Stray};
 pub use dialect::{Demanded, Description, Ignored, claims, description, part};
 pub use differ::{Difference, differences};
 pub use hold::{
-    AttestReport, ClaimedGpu, Cleaned, DeviceFile, Direction, Function, GpuClass, Hold, PastOwner,
-    Peer, Request, SlurmFact,
+    AttestReport, ClaimRequest, ClaimedGpu, Cleaned, DeviceFile, Direction, Function, GpuClass,
+    Hold, PastOwner, Peer, SlurmFact,
 };
 
 use smol_str::SmolStr;

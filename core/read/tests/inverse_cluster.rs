@@ -15,7 +15,7 @@ use model::{
 use plan::Plan;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use read::{ClaimedGpu, Direction, Fact, GpuClass, Hold, Peer, Request, SlurmFact};
+use read::{ClaimRequest, ClaimedGpu, Direction, Fact, GpuClass, Hold, Peer, SlurmFact};
 
 const DIALECTS: [Dialect; 3] = [Dialect::Vm, Dialect::Slurm, Dialect::Kubernetes];
 
@@ -214,7 +214,7 @@ fn kubernetes(plan: &Plan) -> Vec<Hold> {
         };
         for gpu in bits(share.gpus) {
             let minor = model.pci.minor(gpu as u16).unwrap();
-            let request = Request { claim: 0, minor };
+            let request = ClaimRequest { claim: 0, minor };
             let gpu = ClaimedGpu::At { pci: model.pci.gpus[gpu], class, request };
             let (namespace, job) = (namespace.clone(), job.clone());
             if trust.runtime == Runtime::Vm {

@@ -135,7 +135,7 @@ fn a_claim_is_what_it_asks_for_and_what_it_was_given() {
     check(
         CLAIM,
         expect![[r#"
-            19: Holds(Claimed { namespace: Name("acme-research-t17"), job: JobName { tenant: TenantName("acme/research"), name: Name("train") }, node: Name("hgx-1"), gpu: At { pci: PciAddress { domain: 0, bus: 27, devfn: 0 }, class: Nvidia, request: Request { claim: 0, minor: 3 } } })
+            19: Holds(Claimed { namespace: Name("acme-research-t17"), job: JobName { tenant: TenantName("acme/research"), name: Name("train") }, node: Name("hgx-1"), gpu: At { pci: PciAddress { domain: 0, bus: 27, devfn: 0 }, class: Nvidia, request: ClaimRequest { claim: 0, minor: 3 } } })
             25: Holds(Claimed { namespace: Name("acme-research-t17"), job: JobName { tenant: TenantName("acme/research"), name: Name("train") }, node: Name("hgx-1"), gpu: Minor(3) })
             ignored: [29, 30, 31, 32, 33, 34, 35, 36, 37, 38]
         "#]],

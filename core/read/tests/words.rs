@@ -5,7 +5,7 @@
 
 use expect_test::{Expect, expect};
 use model::{Confidential, JobName, Name, Runtime, TenantName};
-use read::{ClaimedGpu, Direction, GpuClass, Hold, Peer, Request, SlurmFact};
+use read::{ClaimRequest, ClaimedGpu, Direction, GpuClass, Hold, Peer, SlurmFact};
 
 #[test]
 fn a_virtual_machine_is_told_of() {
@@ -143,13 +143,13 @@ fn kubernetes_is_told_of() {
                 gpu: ClaimedGpu::At {
                     pci: "0000:1b:00.0".parse().unwrap(),
                     class: GpuClass::NvidiaVfio,
-                    request: Request { claim: 0, minor: 3 },
+                    request: ClaimRequest { claim: 0, minor: 3 },
                 },
             },
             Hold::GuestTakes {
                 job: job(),
                 node: name("n1"),
-                request: Request { claim: 1, minor: 3 },
+                request: ClaimRequest { claim: 1, minor: 3 },
             },
             Hold::Published { node: name("n1"), minor: 3, pci: "0000:1b:00.0".parse().unwrap() },
             Hold::Label { node: name("n1"), key: "rack".into(), value: "r1".into() },

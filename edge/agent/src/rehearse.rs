@@ -155,12 +155,26 @@ fn check(
     Ok(())
 }
 
+/// What FRR's configuration of any device begins with.
+const HEAD: &str = "frr defaults datacenter
+no zebra nexthop kernel enable
+interface lo
+ ip address 10.255.0.3/32
+exit
+router bgp 4200000003
+ bgp bestpath as-path multipath-relax
+ address-family ipv4 unicast
+  network 10.255.0.3/32
+ exit-address-family
+exit
+";
+
 /// Texts as long as a host's with one job of eight endpoints.
 fn hold(device: &Name, job: u64) -> Request {
     const LINES: u64 = 40;
     let text = |line: &dyn Fn(u64) -> String| (0..LINES).map(line).collect::<String>();
-    let vrfs = text(&|line| format!("vrf t{line}\n vni {}\nexit-vrf\n", 50_000 + line));
-    let frr = format!("frr defaults datacenter\n{vrfs}");
+    let vrfs = text(&|line| format!("vrf t{line}\nexit-vrf\n"));
+    let frr = format!("{HEAD}{vrfs}");
     let linux = text(&|line| format!("neigh 10.{job}.{line}.2 lladdr {MAC} dev swp1 master br1\n"));
     let table = text(&|line| {
         format!("peers t17 10.{job}.{line}.2-10.{job}.{line}.9 vtep 10.255.0.4 tag 1001\n")

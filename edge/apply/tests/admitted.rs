@@ -6,7 +6,20 @@ use apply::{Admitted, NotAdmitted, Offer, Order};
 use expect_test::{Expect, expect};
 use model::{DeviceId, Dialect, Digest, Epoch, Generation, Name};
 
-const FRR: &str = "frr defaults datacenter\nvrf t17\n vni 50017\nexit-vrf\n";
+const FRR: &str = "frr defaults datacenter
+no zebra nexthop kernel enable
+interface lo
+ ip address 10.255.0.3/32
+exit
+router bgp 4200000003
+ bgp bestpath as-path multipath-relax
+ address-family ipv4 unicast
+  network 10.255.0.3/32
+ exit-address-family
+exit
+vrf t17
+exit-vrf
+";
 const LINUX: &str = "vtep 10.255.0.3\nvrf t17\n";
 
 fn name(text: &str) -> Name {

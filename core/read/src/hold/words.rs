@@ -5,7 +5,7 @@ use std::fmt;
 use model::{Confidential, Evidence, Runtime};
 
 use super::{
-    AttestReport, ClaimedGpu, DeviceFile, Direction, Function, Hold, Peer, Request, SlurmFact,
+    AttestReport, ClaimRequest, ClaimedGpu, DeviceFile, Direction, Function, Hold, Peer, SlurmFact,
 };
 
 /// What a claim says, in words.
@@ -260,7 +260,7 @@ impl fmt::Display for DeviceFile {
     }
 }
 
-impl fmt::Display for Request {
+impl fmt::Display for ClaimRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "gpu-{}", self.minor)?;
         match self.claim {

@@ -5,7 +5,7 @@ use model::{Name, PciAddress};
 use super::devices::{NOT_A_DRIVER, NOT_A_GPU, minor};
 use super::{Meta, NO_NAMESPACE, NOT_OF_THE_KIND, Sheet, no_labels};
 use crate::yaml::Node;
-use crate::{ClaimedGpu, GpuClass, Hold, Request};
+use crate::{ClaimRequest, ClaimedGpu, GpuClass, Hold};
 
 const ONE: &str = "a request is for one device, exactly";
 const NO_NAME: &str = "a request is called by the device file of its GPU: gpu-3";
@@ -91,7 +91,7 @@ pub(super) fn whole(
             };
             match asked(request, sheet) {
                 Some((at, class, pci)) => {
-                    let gpu = ClaimedGpu::At { pci, class, request: Request { claim, minor } };
+                    let gpu = ClaimedGpu::At { pci, class, request: ClaimRequest { claim, minor } };
                     sheet.claim(at, claimed(node.clone(), gpu));
                 }
                 None => sheet.unknown(request, NO_ADDRESS),

@@ -5,7 +5,7 @@ use model::admission::JOB_LABEL;
 
 use super::{Meta, NOT_OF_THE_KIND, Sheet, claim, no_labels, node};
 use crate::yaml::Node;
-use crate::{Hold, Request};
+use crate::{ClaimRequest, Hold};
 
 const SPEC: &str = "VirtualMachine.spec.template.spec";
 const HOST: &str = "nobody knows what of the host or of others this gives to the machine";
@@ -170,7 +170,7 @@ fn gpus<'d, 'a>(
     own: &str,
     note: Node<'_, '_>,
     sheet: &mut Sheet<'_>,
-) -> Vec<(Node<'d, 'a>, Request)> {
+) -> Vec<(Node<'d, 'a>, ClaimRequest)> {
     const WHY: &str = "a machine gets each GPU once, by a claim that it has";
     let claims = spec.and_then(|spec| spec.get("resourceClaims"));
     let mut named: Vec<(&str, u16)> = Vec::new();
@@ -183,13 +183,14 @@ fn gpus<'d, 'a>(
         }
     }
     let gpus = domain.and_then(|domain| domain.get("devices")?.get("gpus"));
-    let mut taken: Vec<(Node<'_, '_>, Request)> = Vec::new();
+    let mut taken: Vec<(Node<'_, '_>, ClaimRequest)> = Vec::new();
     for gpu in gpus.into_iter().flat_map(Node::children) {
         let claim = gpu.text_of("claimName");
         let claim = named.iter().find(|(name, _)| Some(*name) == claim).map(|(_, number)| *number);
         let minor =
             gpu.get("requestName").and_then(|name| Some((name, claim::called(name.value()?)?)));
-        let request = claim.zip(minor).map(|(claim, (at, minor))| (at, Request { claim, minor }));
+        let request =
+            claim.zip(minor).map(|(claim, (at, minor))| (at, ClaimRequest { claim, minor }));
         match request.filter(|(_, one)| taken.iter().all(|(_, other)| other != one)) {
             Some(request) => taken.push(request),
             None => sheet.unknown(gpu, WHY),

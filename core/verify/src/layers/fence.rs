@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::admission::{NOBODYS_NODE, SHARED_NODE, TENANT_LABEL, TENANT_TAINT};
 use model::{DeviceId, Dialect, Name, PciAddress, Runtime, TenantName};
-use read::{ClaimedGpu, GpuClass, Hold, Request};
+use read::{ClaimRequest, ClaimedGpu, GpuClass, Hold};
 
 use super::found::Findings;
 use super::node::{NodeView, Who};
@@ -124,7 +124,7 @@ fn judge_takes(device: DeviceId, view: &NodeView<'_>, found: &mut Findings<'_>) 
     let taken = |who: Who| view.taken.iter().filter(move |line| line.0 == who);
     for &(who, machine) in view.started.iter().filter(|(who, _)| view.is_owner(*who)) {
         let name = &view.job(who).name;
-        let mut drift = |request: Request, held: &str, planned: &str, at: At| {
+        let mut drift = |request: ClaimRequest, held: &str, planned: &str, at: At| {
             let what = format!("{request} of the machine of {name}");
             let (held, planned) = (held.into(), planned.into());
             let weakness = LayerWeakness::Drift { what, held, planned };

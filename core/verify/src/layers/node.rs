@@ -4,7 +4,7 @@ use model::{
     Component, Confidential, DeviceId, Dialect, Grade, JobName, Name, NodeId, NodeModel,
     PciAddress, Runtime, Share, Trust,
 };
-use read::{AttestReport, ClaimedGpu, DeviceFile, Fact, Function, Hold, Request};
+use read::{AttestReport, ClaimRequest, ClaimedGpu, DeviceFile, Fact, Function, Hold};
 use smol_str::SmolStr;
 
 use super::found::Findings;
@@ -46,7 +46,7 @@ pub(super) struct NodeView<'a> {
     /// Jobs whose machines Kubernetes starts here.
     pub(super) started: Vec<(Who, At)>,
     /// What those machines take of their claims.
-    pub(super) taken: Vec<(Who, Request, At)>,
+    pub(super) taken: Vec<(Who, ClaimRequest, At)>,
     /// Namespaces whose pods Kubernetes lets in.
     pub(super) admits: Vec<(&'a Name, At)>,
     /// Values of the taint that keeps off others.

@@ -13,8 +13,8 @@ use model::{
     Versions, Vtep,
 };
 use read::{
-    Claim, ClaimedGpu, DeviceFile, Direction, Fact, Function, GpuClass, Hold, Peer, Reading,
-    Request, SlurmFact,
+    Claim, ClaimRequest, ClaimedGpu, DeviceFile, Direction, Fact, Function, GpuClass, Hold, Peer,
+    Reading, SlurmFact,
 };
 use verify::{Finding, Said, Verifier};
 use wire::Mac;
@@ -323,7 +323,7 @@ impl World {
                     let model = self.model(node);
                     for gpu in bits(share.gpus) {
                         let minor = model.pci.minor(gpu).unwrap();
-                        let request = Request { claim: 0, minor };
+                        let request = ClaimRequest { claim: 0, minor };
                         let pci = model.pci.gpus[usize::from(gpu)];
                         let class = class_of(model, trust.runtime);
                         let (job, node) = (job.clone(), name.clone());
