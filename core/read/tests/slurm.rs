@@ -145,6 +145,7 @@ AllowedDevicesFile=/etc/all
 # reservations
 ReservationName=acme.train Nodes=gpu1 Users=eve Accounts=acme
 ReservationName=acme.train Nodes=gpu1 Flags=FLEX,SPEC_NODES Users=(null) Accounts=acme
+ReservationName=acme.train Nodes=gpu1 Flags=SPEC_NODES Users=(null) Accounts=acme
 ReservationName=acme.train Nodes=gpu1 Accounts=acme,blue
 ReservationName=acme.train Nodes=gpu1 Accounts=-blue
 ReservationName=maintenance Nodes=gpu1 Accounts=acme
@@ -182,19 +183,21 @@ JobId=3 Account=acme JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu
                a reservation is for its tenant's account and nobody else
             18? ReservationName=acme.train Nodes=gpu1 Flags=FLEX,SPEC_NODES Users=(null) Accounts=acme
                a reservation with this flag is not only its tenant's
-            19? ReservationName=acme.train Nodes=gpu1 Accounts=acme,blue
+            19? ReservationName=acme.train Nodes=gpu1 Flags=SPEC_NODES Users=(null) Accounts=acme
+               Slurm refuses the reservation while jobs run there, and keeps nobody out
+            20? ReservationName=acme.train Nodes=gpu1 Accounts=acme,blue
                a reservation is for one account
-            20? ReservationName=acme.train Nodes=gpu1 Accounts=-blue
+            21? ReservationName=acme.train Nodes=gpu1 Accounts=-blue
                a reservation is for one account
-            21? ReservationName=maintenance Nodes=gpu1 Accounts=acme
+            22? ReservationName=maintenance Nodes=gpu1 Accounts=acme
                a reservation is called as its job, such as acme.research.train
-            23? JobId=1 JobState=RUNNING Nodes=gpu1 GRES=gpu:h100:1(IDX:0)
+            24? JobId=1 JobState=RUNNING Nodes=gpu1 GRES=gpu:h100:1(IDX:0)
                a job says its JobId, JobState, Account and Reservation
-            24? JobId=2 JobName=x JobState=PENDING JobState=RUNNING Reservation=acme.train
+            25? JobId=2 JobName=x JobState=PENDING JobState=RUNNING Reservation=acme.train
                the key stands there twice; a user can write one
-            25? JobId=3 Account=acme JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
+            26? JobId=3 Account=acme JobState=RUNNING Reservation=acme.train Nodes=gpu1 GRES=gpu:h100:1(IDX:N/A)
                GPUs are given as gpu:h100:2(IDX:0-1)
-            ignored: [1, 9, 14, 16, 22]
+            ignored: [1, 9, 14, 16, 23]
         "#]],
     );
 }
@@ -246,6 +249,7 @@ fn what_only_looks_right_is_not() {
         ("ProctrackType=proctrack/cgroup", "ProctrackType=proctrack/linuxproc", "no line of this"),
         ("AutoDetect=off", "AutoDetect=nvml", "GPUs are those that are named"),
         ("ConstrainCores=yes", "ConstrainCores=no", "ConstrainCores=yes"),
+        ("SwitchName=leaf-1 Nodes=gpu[1-2]", "SwitchName=leaf-1 Nodes=gpu[1-2],#", "node"),
     ] {
         let text = instead_of(line, instead);
         let opened = opened(&text);

@@ -7,6 +7,10 @@ const MOST_NODES: usize = 1 << 17;
 
 /// Every node of a list, in order and once.
 pub(super) fn hosts(list: &str) -> Option<Vec<Name>> {
+    // Behind a comma stands a name, or Slurm takes the list for another one.
+    if list.ends_with(',') {
+        return None;
+    }
     let mut names = Vec::new();
     let mut rest = list;
     while !rest.is_empty() {

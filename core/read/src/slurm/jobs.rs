@@ -107,8 +107,11 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
 /// What a reservation may be besides a list of nodes. Others let jobs in that are not its own.
 fn flags(value: &str) -> Result<(), Why> {
     const HARMLESS: [&str; 4] = ["IGNORE_JOBS", "OVERLAP", "SPEC_NODES", "(null)"];
-    if value.split(',').all(|flag| HARMLESS.contains(&flag)) {
-        return Ok(());
+    if !value.split(',').all(|flag| HARMLESS.contains(&flag)) {
+        return Err("a reservation with this flag is not only its tenant's");
     }
-    Err("a reservation with this flag is not only its tenant's")
+    if !value.split(',').any(|flag| flag == "IGNORE_JOBS") {
+        return Err("Slurm refuses the reservation while jobs run there, and keeps nobody out");
+    }
+    Ok(())
 }
