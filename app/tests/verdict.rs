@@ -39,6 +39,19 @@ fn a_line_that_somebody_vouches_for_is_an_exception_and_no_finding() {
 }
 
 #[test]
+fn what_differs_from_what_was_applied_is_an_exception_though_it_does_no_harm() {
+    let desk = Desk::new("manual-change");
+    desk.run(&["apply", CLUSTER, "--to", "sim"]).ends(0);
+    let held = desk.run(&["verify", "--held"]).ends(0);
+    assert!(!held.out.contains("manual-change"), "{}", held.out);
+    desk.edit(LEAF_1, |text| text.replacen("hostname leaf-1", "hostname night", 1));
+    let held = desk.run(&["verify", "--held"]).ends(0);
+    held.says("Proved except").says("manual-change").says("leaf-1: 2 lines differ");
+    desk.run(&["verify", "--held", "--strict"]).ends(1).says("manual-change");
+    desk.run(&["verify", "--held", "--diff"]).ends(1).says("hostname night");
+}
+
+#[test]
 fn a_waiver_that_expired_is_a_finding() {
     let desk = Desk::new("waiver-expired");
     desk.write("waiver.yaml", &waiver("event manager applet *", "2020-01-01"));
